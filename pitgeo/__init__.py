@@ -1,0 +1,22 @@
+"""pitgeo: geometric graph learning on point clouds with the Position-induced Transformer."""
+
+from pitgeo._extensions import require_extensions
+
+require_extensions()
+
+from pitgeo.data import PointData  # noqa: E402
+from pitgeo.metric import Metric  # noqa: E402
+from pitgeo.neighborhood import Neighborhood  # noqa: E402
+from pitgeo.nn import PiT, PositionAttention  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "load":  # training comes with it: imported only when asked for
+        from pitgeo.predict import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

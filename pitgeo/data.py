@@ -1,0 +1,161 @@
+"""One sample: input, latent and output points, values on them, and the attention graphs between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from pitgeo.neighborhood import Neighborhood
+
+GRAPHS = ("encoder", "decoder", "output")
+
+
+class PointData(Data):  # type: ignore[misc]
+    """Values on points, for learning an operator from input points to output points.
+
+    Three point sets: **input** points, where values are known; **latent** points, a coarser set the processor works
+    on; **output** points, where values are wanted. The last two default to the input points. Three graphs may be
+    stored with the sample: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent) and
+    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of it rightly.
+
+    Args:
+        pos: Input positions ``[N, D]``.
+        x: Input values ``[N, C]``, coordinates not among them, or ``[B, N, C]`` for samples on one shared mesh;
+            ``None`` for none.
+        y: Target values at the output points ``[M, K]`` (or ``[B, M, K]``), if known.
+        pos_out: Output positions ``[M, D]``; ``None`` for the input points.
+        pos_latent: Latent positions ``[L, D]``; ``None`` for the input points.
+        sample_id: Number of the sample in its data set, for messages.
+
+    Raises:
+        ValueError: If shapes disagree, a point set is empty, or anything is not finite.
+
+    Example:
+        >>> import torch
+        >>> sample = PointData(pos=torch.rand(5, 2), x=torch.rand(5, 3))
+        >>> sample.input_dim, sample.num_nodes
+        (5, 5)
+    """
+
+    def __init__(
+        self,
+        pos: Tensor | None = None,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        pos_out: Tensor | None = None,
+        pos_latent: Tensor | None = None,
+        sample_id: int | None = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(pos=pos, x=x, y=y, **others)
+        if pos is None:  # PyG makes empty objects of this class when it separates a batch
+            return
+        if x is None:
+            self.x = pos.new_zeros(pos.shape[0], 0)
+        if pos_out is not None:
+            self.set_points("out", pos_out)
+        if pos_latent is not None:
+            self.set_points("latent", pos_latent)
+        if sample_id is not None:
+            self.sample_id = sample_id
+        self._check()
+
+    def set_points(self, kind: str, pos: Tensor) -> None:
+        """Set the ``"latent"`` or ``"out"`` positions; graphs that touch them are dropped."""
+        if kind not in ("latent", "out"):
+            raise ValueError(f"Expected the kind of points to be 'latent' or 'out' (got {kind!r})")
+        self[f"pos_{kind}"] = pos
+        # PyG adds the sample's number to attributes with "batch" in their name: this becomes the batch vector.
+        self[f"pos_{kind}_batch"] = torch.zeros(pos.shape[0], dtype=torch.long, device=pos.device)
+        for graph in ("encoder", "decoder") if kind == "latent" else ("decoder", "output"):
+            if self.has_graph(graph):
+                del self[f"{graph}_index"], self[f"{graph}_degree"]
+
+    def points(self, kind: str) -> tuple[Tensor, Tensor | None]:
+        """Positions and batch vector of the ``"input"``, ``"latent"`` or ``"output"`` points."""
+        name = {"input": "pos", "latent": "pos_latent", "output": "pos_out"}[kind]
+        if name not in self or name == "pos":
+            return self.pos, self.get("batch")
+        return self[name], (self[f"{name}_batch"] if "batch" in self else None)
+
+    def coincide(self, first: str, second: str) -> bool:
+        """Whether two of the point sets are one and the same by construction."""
+        return self.points(first)[0] is self.points(second)[0]
+
+    @property
+    def input_dim(self) -> int:
+        """Input channels of an operator model: coordinates and values."""
+        return int(self.pos.shape[-1] + self.x.shape[-1])
+
+    @property
+    def samples(self) -> int:
+        """How many samples this is a batch of."""
+        return int(self.num_graphs) if "batch" in self else 1
+
+    def has_graph(self, graph: str) -> bool:
+        """Whether the ``"encoder"``, ``"decoder"`` or ``"output"`` graph is stored."""
+        return f"{graph}_degree" in self
+
+    def graph(self, graph: str) -> Neighborhood:
+        """The stored ``"encoder"``, ``"decoder"`` or ``"output"`` graph."""
+        sources = self.points(_SOURCES[graph])[0]
+        return Neighborhood(self[f"{graph}_index"], self[f"{graph}_degree"], int(sources.shape[0]))
+
+    def set_graph(self, graph: str, hood: Neighborhood) -> None:
+        """Store a graph."""
+        if graph not in GRAPHS:
+            raise ValueError(f"Expected the graph to be one of {GRAPHS} (got {graph!r})")
+        self[f"{graph}_index"] = hood.index
+        self[f"{graph}_degree"] = hood.degree
+
+    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if key in ("pos_latent_batch", "pos_out_batch"):
+            return 1
+        for graph, kind in _SOURCES.items():
+            if key == f"{graph}_index":
+                return self.points(kind)[0].shape[0]
+        if key == "sample_id":
+            return 0
+        return super().__inc__(key, value, *args, **kwargs)
+
+    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if key in (f"{graph}_index" for graph in GRAPHS):
+            return 0
+        return super().__cat_dim__(key, value, *args, **kwargs)
+
+    def _check(self) -> None:
+        where = f" in sample {self.sample_id}" if "sample_id" in self else ""
+        for name in ("pos", "pos_out", "pos_latent"):
+            pos = self.get(name)
+            if pos is None:
+                continue
+            if pos.dim() != 2 or not pos.is_floating_point():
+                raise ValueError(
+                    f"Expected '{name}'{where} to have shape [N, D], floating-point "
+                    f"(got {list(pos.shape)} of {pos.dtype})"
+                )
+            if pos.shape[0] == 0:
+                raise ValueError(f"Expected '{name}'{where} to hold at least one point (got none)")
+            if pos.shape[1] != self.pos.shape[1]:
+                raise ValueError(f"Expected '{name}'{where} to have {self.pos.shape[1]} axes (got {pos.shape[1]})")
+        outputs = self.points("output")[0].shape[0]
+        for name, rows in (("x", self.pos.shape[0]), ("y", outputs)):
+            value = self.get(name)
+            if value is not None and (value.dim() not in (2, 3) or value.shape[-2] != rows):
+                raise ValueError(
+                    f"Expected '{name}'{where} to have shape [{rows}, channels], a row for every point, or "
+                    f"[B, {rows}, channels] on a shared mesh (got {list(value.shape)})"
+                )
+        for name in ("pos", "pos_out", "pos_latent", "x", "y"):
+            value = self.get(name)
+            if value is not None and not bool(torch.isfinite(value).all()):
+                row = int((~torch.isfinite(value)).any(-1).nonzero()[0, -1])
+                raise ValueError(
+                    f"Expected '{name}'{where} to be finite (got {value[..., row, :].tolist()} at point {row})"
+                )
+
+
+_SOURCES = {"encoder": "input", "decoder": "latent", "output": "output"}

@@ -1,0 +1,207 @@
+"""The Elasticity benchmark: stress round a random void in a hyper-elastic plate."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import InMemoryDataset
+
+from pitgeo.data import PointData
+from pitgeo.mesh import Mesh
+
+log = logging.getLogger(__name__)
+
+POINTS, RADII = 972, 42
+FILES = {
+    "XY": "Random_UnitCell_XY_10.npy",
+    "sigma": "Random_UnitCell_sigma_10.npy",
+    "rr": "Random_UnitCell_rr_10.npy",
+}
+MESH_FILE = "Random_UnitCell_mesh_10.npz"
+_CACHE_VERSION = 1
+
+Transform = Callable[[PointData], PointData]
+
+
+class Elasticity(InMemoryDataset):  # type: ignore[misc]
+    """Von Mises stress at the 972 Gauss points of a plate with a void, clamped below and pulled above.
+
+    Reads the original files of Geo-FNO from ``root/raw``, or those of ``datasets/elasticity/generate.py``, which have
+    the same names and layout. The positions are Gauss points, not mesh nodes. Transformed samples are cached in
+    ``root/processed`` under a hash of the raw files, the options and the transform.
+
+    Args:
+        root: Folder that holds ``raw/``.
+        split: ``"train"``: the first ``samples`` of the file; ``"test"``: the last ones.
+        protocol: ``"radii"``: the inputs are the coordinates and the 42 radii of the void as ``5 r - 1``, constant
+            over a sample (PiT); ``"coordinates"``: the coordinates alone (Transolver and later papers).
+        samples: How many; ``None`` for the benchmark's 1000 and 200.
+        pre_transform: Applied once a sample, then cached.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing.
+        ValueError: If a raw file is truncated, has another shape, holds fewer samples, or values that are not finite.
+
+    Reference:
+        Li, Huang, Liu and Anandkumar, "Fourier neural operator with learned deformations for PDEs on general
+        geometries", 2022; Chen and Wu, ICML 2024, appendix A.5.
+    """
+
+    targets = ("von_mises",)
+
+    def __init__(
+        self,
+        root: str | Path = "datasets/elasticity",
+        split: Literal["train", "test"] = "train",
+        protocol: Literal["radii", "coordinates"] = "radii",
+        samples: int | None = None,
+        pre_transform: Transform | None = None,
+    ) -> None:
+        if split not in ("train", "test"):
+            raise ValueError(f"Expected 'split' to be 'train' or 'test' (got {split!r})")
+        if protocol not in ("radii", "coordinates"):
+            raise ValueError(f"Expected 'protocol' to be 'radii' or 'coordinates' (got {protocol!r})")
+        self.split: Literal["train", "test"] = split
+        self.protocol: Literal["radii", "coordinates"] = protocol
+        self.count = samples if samples is not None else {"train": 1000, "test": 200}[split]
+        if self.count < 1:
+            raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
+        self.folder = Path(root) / "raw"
+        self._digest = self._hash(pre_transform)
+        super().__init__(str(root), pre_transform=pre_transform)
+        try:
+            self.load(self.processed_paths[0], data_cls=PointData)
+        except Exception:  # a broken cache, whatever broke it: never read, always made again
+            log.warning("The cache %s cannot be read and is made again", self.processed_paths[0])
+            self.process()
+            self.load(self.processed_paths[0], data_cls=PointData)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Name of the mesh field that holds the input values; none with the protocol ``"coordinates"``."""
+        return ("shape",) if self.protocol == "radii" else ()
+
+    @property
+    def processed_dir(self) -> str:
+        """The cache of just these samples, transformed in just this way."""
+        return str(Path(self.root) / "processed" / self._digest)
+
+    @property
+    def processed_file_names(self) -> list[str]:
+        """The cache file."""
+        return ["samples.pt"]
+
+    def with_transform(self, transform: Transform) -> Elasticity:
+        """The same samples with another cached transform."""
+        result = Elasticity(self.root, self.split, self.protocol, self.count, transform)
+        result._indices = self._indices
+        return result
+
+    def process(self) -> None:
+        """Read the raw files, transform, and write the cache."""
+        raw = self._read()
+        total = raw["XY"].shape[2]
+        if total < self.count:
+            raise ValueError(
+                f"Expected at least {self.count} samples in {self.folder / FILES['XY']} (got {total}); ask for fewer, "
+                f"or generate more with datasets/elasticity/generate.py"
+            )
+        start = 0 if self.split == "train" else total - self.count
+        samples = []
+        for number in range(start, start + self.count):
+            radii = 5 * raw["rr"][:, number] - 1
+            data = PointData(
+                pos=_tensor(raw["XY"][:, :, number]),
+                x=_tensor(np.tile(radii, (POINTS, 1))) if self.protocol == "radii" else None,
+                y=_tensor(raw["sigma"][:, number, None]),
+                sample_id=number,
+            )
+            samples.append(data if self.pre_transform is None else self.pre_transform(data))
+        path = Path(self.processed_paths[0])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        self.save(samples, str(part))
+        part.replace(path)
+
+    def polygons(self, index: int) -> NDArray[np.float64] | None:
+        """One quadrilateral of the finite-element mesh per Gauss point, ``[972, 4, 2]``; ``None`` for originals."""
+        mesh = self._mesh_file()
+        if mesh is None:
+            return None
+        corners = mesh["corners"][:, :, int(self[index].sample_id)]
+        return cast("NDArray[np.float64]", corners[mesh["subcells"]].astype(np.float64))
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh whose points are the Gauss points, linked by quadrilaterals; positions as they came.
+
+        Raises:
+            FileNotFoundError: If the finite-element mesh was not kept, as with the original files.
+        """
+        mesh = self._mesh_file()
+        if mesh is None:
+            raise FileNotFoundError(
+                f"Expected the mesh file {self.folder / MESH_FILE}, which generate.py writes beside the others (got "
+                f"none: the original files have points alone)"
+            )
+        number = int(self[index].sample_id)
+        raw = {name: np.load(self.folder / file, mmap_mode="r")[..., number] for name, file in FILES.items()}
+        fields = {"von_mises": np.asarray(raw["sigma"], np.float64)}
+        if self.protocol == "radii":
+            fields["shape"] = np.tile(5 * np.asarray(raw["rr"], np.float64) - 1, (POINTS, 1))
+        return Mesh(points=np.asarray(raw["XY"], np.float64), cells=(("quad", mesh["cells"]),), point_data=fields)
+
+    def _mesh_file(self) -> dict[str, NDArray[Any]] | None:
+        if not (self.folder / MESH_FILE).exists():
+            return None
+        if not hasattr(self, "_mesh_arrays"):
+            with np.load(self.folder / MESH_FILE) as file:
+                self._mesh_arrays = {name: file[name] for name in ("cells", "corners", "subcells")}
+        return self._mesh_arrays
+
+    def _read(self) -> dict[str, NDArray[np.floating[Any]]]:
+        raw = {}
+        for name, file in FILES.items():
+            path = self.folder / file
+            try:
+                raw[name] = np.load(path, mmap_mode="r")
+            except (ValueError, EOFError, OSError) as error:
+                raise ValueError(
+                    f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or "
+                    f"generate it again"
+                ) from error
+        total = raw["XY"].shape[-1] if raw["XY"].ndim else 0
+        for name, shape in (("XY", (POINTS, 2, total)), ("sigma", (POINTS, total)), ("rr", (RADII, total))):
+            path = self.folder / FILES[name]
+            if raw[name].shape != shape:
+                raise ValueError(f"Expected {path} to hold an array of shape {shape} (got {raw[name].shape})")
+            bad = ~np.isfinite(raw[name]).all(axis=tuple(range(raw[name].ndim - 1)))
+            if bad.any():
+                raise ValueError(
+                    f"Expected {path} to be finite (got NaN or infinity in sample {int(bad.argmax())}, the first of "
+                    f"{int(bad.sum())})"
+                )
+        return raw
+
+    def _hash(self, transform: Transform | None) -> str:
+        parts = [_CACHE_VERSION, self.split, self.protocol, self.count, repr(transform)]
+        for file in FILES.values():
+            path = self.folder / file
+            if not path.exists():
+                raise FileNotFoundError(
+                    f"Expected the raw file {path} (got none); put the original there, or run "
+                    f"'python datasets/elasticity/generate.py'"
+                )
+            stat = path.stat()
+            parts += [file, stat.st_size, stat.st_mtime_ns]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _tensor(array: NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.array(array, dtype=np.float32))

@@ -1,0 +1,80 @@
+"""The registry of data sets: a name, the options it takes, and how its splits are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pitgeo.data import PointData
+from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity
+
+__all__ = ["DATASETS", "ElasticityOptions"]
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class ElasticityOptions(BaseModel):
+    """Options of ``data.name = "elasticity"``, see :class:`pitgeo.datasets.Elasticity`."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+    root: str = "datasets/elasticity"
+    protocol: Literal["radii", "coordinates"] = "radii"
+    train: Count = 1000
+    validation: Annotated[int, Field(ge=0)] = 0
+    test: Count = 200
+
+    @model_validator(mode="after")
+    def _check(self) -> ElasticityOptions:
+        if self.validation >= self.train:
+            raise ValueError(
+                f"Expected 'validation' to be less than 'train' = {self.train}, the samples it is taken from "
+                f"(got {self.validation})"
+            )
+        return self
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("shape",) if self.protocol == "radii" else ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return Elasticity.targets
+
+    @property
+    def shapes(self) -> tuple[int, int, int, int]:
+        """Points of a sample, axes, input values, targets: known before any file is."""
+        return POINTS, 2, RADII if self.protocol == "radii" else 0, 1
+
+    def is_ready(self) -> bool:
+        """Whether the raw files are there."""
+        return all((Path(self.root) / "raw" / file).exists() for file in FILES.values())
+
+    def prepare(self, progress: bool = True) -> None:
+        """Generate the raw files if they are missing."""
+        if not self.is_ready():
+            from pitgeo.generators import elasticity  # solvers are needed here alone
+
+            elasticity.generate(Path(self.root) / "raw", samples=self.train + self.test, progress=progress)
+
+    def train_samples(self) -> Elasticity:
+        """The samples to train on."""
+        return self._training()[: self.train - self.validation]
+
+    def validation_samples(self) -> Elasticity:
+        """The last of the training samples, held out to choose the best checkpoint."""
+        return self._training()[self.train - self.validation :]
+
+    def test_samples(self) -> Elasticity:
+        """The test samples."""
+        return Elasticity(self.root, "test", self.protocol, self.test)
+
+    def _training(self) -> Elasticity:
+        return Elasticity(self.root, "train", self.protocol, self.train)
+
+
+DATASETS: dict[str, type[ElasticityOptions]] = {"elasticity": ElasticityOptions}

@@ -1,0 +1,116 @@
+"""The registry of models: a name, the options it takes, and how it is built. Adding a model is one entry here."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import nn
+
+from pitgeo.metric import Metric
+from pitgeo.nn import Body, PiT, PointwiseMLP
+from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
+
+__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions"]
+
+Quantile = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Options(BaseModel):
+    """Frozen options that refuse unknown keys."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+
+class LatentOptions(Options):
+    """The latent mesh of a PiT, see :class:`pitgeo.transforms.LatentMesh`."""
+
+    method: Literal["input", "farthest", "grid"] = "farthest"
+    number: Count | None = None
+    ratio: Quantile | None = None
+    cells: tuple[Count, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> LatentOptions:
+        self.transform(Metric())
+        return self
+
+    def transform(self, metric: Metric) -> LatentMesh:
+        """The transform that adds the latent points."""
+        number, ratio = self.number, self.ratio
+        if self.method == "farthest" and number is None and ratio is None:
+            ratio = 0.25
+        return LatentMesh(self.method, number, ratio, self.cells, metric)
+
+
+class PiTOptions(Options):
+    """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`."""
+
+    channels: Count = 64
+    heads: Count = 4
+    layers: Count = 4
+    body: Literal["paper", "residual"] = "residual"
+    encoder: Literal["layer", "block"] = "layer"
+    decoder: Literal["layer", "block"] = "layer"
+    attention: tuple[
+        Literal["position", "self_position", "self"],
+        Literal["position", "self_position", "self"],
+        Literal["position", "self_position", "self"],
+    ] = ("position", "position", "position")
+    positivity: Literal["square", "tan", "sine_tan"] = "square"
+    lengths: Literal["mesh", "random"] = "mesh"
+    encoder_quantile: Quantile = 0.02
+    decoder_quantile: Quantile = 0.02
+    output_quantile: Quantile | None = None
+    period: tuple[Annotated[float, Field(ge=0)], ...] = ()
+    divisor: Annotated[float, Field(gt=0)] = 1.0
+    latent: LatentOptions = LatentOptions()
+
+    @model_validator(mode="after")
+    def _check(self) -> PiTOptions:
+        if self.channels % self.heads:
+            raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
+        return self
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of graphs and layers."""
+        return Metric(self.period, self.divisor)
+
+    @property
+    def graphs(self) -> AttentionGraphs:
+        """The graphs of the model."""
+        return AttentionGraphs(self.encoder_quantile, self.decoder_quantile, self.output_quantile, self.metric)
+
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model."""
+        return Compose((self.latent.transform(self.metric), self.graphs))
+
+    def build(self, in_channels: int, out_channels: int, spacing: float, extent: float) -> nn.Module:
+        """A new model; ``spacing`` and ``extent`` of the meshes are where its length scales start."""
+        lengths = (spacing, extent) if self.lengths == "mesh" else None
+        body = Body(
+            self.body, self.layers, self.encoder, self.decoder, self.attention, self.positivity, lengths
+        )
+        return PiT(in_channels, out_channels, self.channels, self.heads, self.graphs, body)
+
+
+class MLPOptions(Options):
+    """Options of ``model.name = "mlp"``, see :class:`pitgeo.nn.PointwiseMLP`."""
+
+    channels: Count = 128
+    layers: Count = 4
+
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model: nothing."""
+        return Compose()
+
+    def build(self, in_channels: int, out_channels: int, spacing: float, extent: float) -> nn.Module:
+        """A new model."""
+        return PointwiseMLP(in_channels, out_channels, self.channels, self.layers)
+
+
+ModelOptions = PiTOptions | MLPOptions
+
+MODELS: dict[str, type[PiTOptions] | type[MLPOptions]] = {"pit": PiTOptions, "mlp": MLPOptions}

@@ -1,0 +1,385 @@
+"""Neighbour search and point sampling; the only module that does either.
+
+Searches run in float64 on the CPU with scipy's k-d tree: exact, uncapped, periodic where asked, in any dimension.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch_cluster
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from pitgeo.metric import Metric
+from pitgeo.neighborhood import Neighborhood
+
+__all__ = ["farthest_points", "grid_points", "knn", "quantile", "radius", "spacing"]
+
+log = logging.getLogger(__name__)
+
+Array = NDArray[np.float64]
+_Search = Callable[[Array, Array, float], tuple[NDArray[np.int64], NDArray[np.int64]]]
+# Two roundings of a coordinate, relative: what a tie can lose in the precision that positions were stored in.
+_TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
+
+
+def knn(
+    targets: Tensor,
+    sources: Tensor,
+    k: int,
+    metric: Metric | None = None,
+    target_batch: Tensor | None = None,
+    source_batch: Tensor | None = None,
+) -> Neighborhood:
+    r"""The ``k`` nearest sources of every target, and every source tied with the last of them.
+
+    .. math:: N(i) = \{ j : r_{ij} \le r_i^{(k)} + \epsilon \}, \qquad \epsilon = 2 \, \mathrm{eps} \max |p|
+
+    with :math:`r_i^{(k)}` the k-th smallest distance of target :math:`i`, and eps the rounding of the precision that
+    positions were stored in. Ties stay in, since on a regular grid a cut among equals would break the symmetry of the
+    stencil. Fewer sources than ``k``: all of them.
+
+    Args:
+        targets: Positions ``[M, D]``.
+        sources: Positions ``[N, D]``.
+        k: Neighbours per target, at least 1.
+        metric: Periods of the domain.
+        target_batch: Sample of every target ``[M]``, not decreasing; targets only see sources of their own sample.
+        source_batch: Sample of every source ``[N]``.
+
+    Raises:
+        ValueError: If shapes disagree, positions are not finite, a batch vector is out of order, or ``k < 1``.
+
+    Example:
+        >>> line = torch.arange(4.0)[:, None]
+        >>> knn(line, line, 2).degree.tolist()  # inner points: both neighbours are at distance 1
+        [2, 3, 3, 2]
+    """
+    if k < 1:
+        raise ValueError(f"Expected 'k' to be at least 1 (got {k})")
+    return _search(targets, sources, metric, target_batch, source_batch, lambda n: min(k, n), None)
+
+
+def quantile(
+    targets: Tensor,
+    sources: Tensor,
+    q: float,
+    metric: Metric | None = None,
+    target_batch: Tensor | None = None,
+    source_batch: Tensor | None = None,
+) -> Neighborhood:
+    r"""The sources within the ``q``-quantile of a target's distances: the paper's local neighbourhood.
+
+    .. math:: N(i) = \{ j : D_{ij} \le r_i^2 \}, \qquad r_i^2 = \operatorname{quantile}_q(D_{i1}, \dots, D_{in})
+
+    which over ``n`` sources are the :math:`\lfloor q (n - 1) \rfloor + 1` nearest ones and all ties with the last.
+
+    Args:
+        targets: Positions ``[M, D]``.
+        sources: Positions ``[N, D]``.
+        q: Quantile, above 0 and at most 1.
+        metric: Periods of the domain.
+        target_batch: Sample of every target ``[M]``, not decreasing.
+        source_batch: Sample of every source ``[N]``; the quantile is taken over a target's own sample.
+
+    Raises:
+        ValueError: As :func:`knn`, or if ``q`` is not in (0, 1].
+
+    Example:
+        >>> line = torch.arange(5.0)[:, None]
+        >>> quantile(line, line, 0.25).degree.tolist()
+        [2, 3, 3, 3, 2]
+
+    Reference:
+        Chen and Wu, ICML 2024, equation (8).
+    """
+    if not 0 < q <= 1:
+        raise ValueError(f"Expected the quantile 'q' to be above 0 and at most 1 (got {q})")
+    return _search(
+        targets, sources, metric, target_batch, source_batch, lambda n: math.floor(q * (n - 1) + 1e-9) + 1, None
+    )
+
+
+def radius(
+    targets: Tensor,
+    sources: Tensor,
+    r: float,
+    metric: Metric | None = None,
+    target_batch: Tensor | None = None,
+    source_batch: Tensor | None = None,
+) -> Neighborhood:
+    """Every source within distance ``r`` (inclusive) of a target; at least the nearest one.
+
+    A target with no source so near gets its nearest source, lest the attention return zeros for it without a word;
+    the log counts such targets.
+
+    Args:
+        targets: Positions ``[M, D]``.
+        sources: Positions ``[N, D]``.
+        r: Radius, positive, in the units of the positions (the metric's divisor does not enter).
+        metric: Periods of the domain.
+        target_batch: Sample of every target ``[M]``, not decreasing.
+        source_batch: Sample of every source ``[N]``.
+
+    Raises:
+        ValueError: As :func:`knn`, or if ``r`` is not positive.
+
+    Example:
+        >>> line = torch.arange(4.0)[:, None]
+        >>> radius(line, line, 1.0).degree.tolist()
+        [2, 3, 3, 2]
+    """
+    if not r > 0 or not math.isfinite(r):
+        raise ValueError(f"Expected the radius 'r' to be positive (got {r})")
+    return _search(targets, sources, metric, target_batch, source_batch, lambda n: 1, r)
+
+
+def _search(
+    targets: Tensor,
+    sources: Tensor,
+    metric: Metric | None,
+    target_batch: Tensor | None,
+    source_batch: Tensor | None,
+    count: Callable[[int], int],
+    r: float | None,
+) -> Neighborhood:
+    metric = metric or Metric()
+    _check_positions("targets", targets)
+    _check_positions("sources", sources)
+    if targets.shape[1] != sources.shape[1]:
+        raise ValueError(
+            f"Expected targets and sources of one dimension (got {targets.shape[1]} and {sources.shape[1]})"
+        )
+    if (target_batch is None) != (source_batch is None):
+        raise ValueError("Expected both 'target_batch' and 'source_batch', or neither (got one)")
+    metric.check_dimension(targets.shape[1])
+    target_ptr = batch_pointer(target_batch, targets.shape[0])
+    source_ptr = batch_pointer(source_batch, sources.shape[0])
+    if target_batch is not None and len(target_ptr) > len(source_ptr):
+        raise ValueError(
+            f"Expected sources for every sample that has targets (got {len(source_ptr) - 1} samples of sources, "
+            f"{len(target_ptr) - 1} of targets)"
+        )
+    there = targets.detach().cpu().double().numpy()
+    here = sources.detach().cpu().double().numpy()
+    indices, degrees, lonely = [], [], 0
+    for sample in range(len(target_ptr) - 1):
+        first, last = source_ptr[sample], source_ptr[sample + 1]
+        rows = there[target_ptr[sample] : target_ptr[sample + 1]]
+        if not len(rows):
+            continue
+        if first == last:
+            raise ValueError(f"Expected at least one source point (got none in sample {sample})")
+        index, degree, alone = _search_one(rows, here[first:last], metric, count(last - first), r)
+        indices.append(index + first)
+        degrees.append(degree)
+        lonely += alone
+    if lonely:
+        log.info("%d of %d targets had no source within the radius %g and got the nearest one", lonely, len(there), r)
+    index = np.concatenate(indices) if indices else np.zeros(0, np.int64)
+    degree = np.concatenate(degrees) if degrees else np.zeros(0, np.int64)
+    kind = np.int32 if len(here) < 2**31 else np.int64
+    return Neighborhood(
+        torch.from_numpy(index.astype(kind)).to(targets.device),
+        torch.from_numpy(degree.astype(np.int32)).to(targets.device),
+        sources.shape[0],
+    )
+
+
+def _search_one(
+    targets: Array, sources: Array, metric: Metric, k: int, r: float | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Rows of sources (ascending numbers) within the k-th distance or ``r``, whichever is larger; their lengths."""
+    tie = _TIE_SINGLE if _is_single(targets) and _is_single(sources) else _TIE_DOUBLE
+    slack = tie * max(np.abs(targets).max(), np.abs(sources).max())
+    if metric.is_periodic:
+        length = np.asarray(metric.period)
+        targets, sources = _wrap(targets, length), _wrap(sources, length)
+        tree = cKDTree(sources, boxsize=length)
+    else:
+        tree = cKDTree(sources)
+    n = len(sources)
+    width = min(n, k + 8)
+    distance, index = _nearest(tree, targets, width)
+    kth = distance[:, k - 1]
+    lonely = 0 if r is None else int((kth > r + slack).sum())
+    limit = kth + slack if r is None else np.maximum(r, kth) + slack
+    keep_rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    rows = np.arange(len(targets))
+    while True:  # widen only the rows whose last candidate may not be the last within the limit
+        done = (distance[:, -1] > limit[rows]) | (width == n)
+        inside = distance[done] <= limit[rows[done], None]
+        row, column = np.nonzero(inside)
+        keep_rows.append((rows[done][row], index[done][row, column]))
+        if done.all():
+            break
+        rows = rows[~done]
+        width = min(n, 2 * width)
+        distance, index = _nearest(tree, targets[rows], width)
+    row = np.concatenate([part[0] for part in keep_rows])
+    column = np.concatenate([part[1] for part in keep_rows])
+    order = np.lexsort((column, row))
+    return column[order], np.bincount(row, minlength=len(targets)), lonely
+
+
+def _is_single(positions: Array) -> bool:
+    """Whether positions, held in double, were stored in single precision."""
+    return bool((positions == positions.astype(np.float32)).all())
+
+
+def _nearest(tree: cKDTree, targets: Array, width: int) -> tuple[Array, NDArray[np.int64]]:
+    distance, index = tree.query(targets, k=np.arange(1, width + 1), workers=-1 if len(targets) > 4096 else 1)
+    return distance, index.astype(np.int64)
+
+
+def _wrap(positions: Array, length: Array) -> Array:
+    """Bring positions into ``[0, length)`` on the periodic axes."""
+    repeats = length > 0
+    wrapped = positions.copy()
+    wrapped[:, repeats] = np.mod(positions[:, repeats], length[repeats])
+    wrapped[:, repeats] *= wrapped[:, repeats] < length[repeats]  # mod may round up to the length itself
+    return wrapped
+
+
+def _check_positions(name: str, positions: Tensor) -> None:
+    if positions.dim() != 2 or not positions.is_floating_point():
+        raise ValueError(
+            f"Expected {name} to be floating-point positions of shape [N, D] "
+            f"(got {list(positions.shape)} of {positions.dtype})"
+        )
+    if not bool(torch.isfinite(positions).all()):
+        row = int((~torch.isfinite(positions)).any(1).nonzero()[0])
+        raise ValueError(f"Expected every position in {name} to be finite (got {positions[row].tolist()} at row {row})")
+
+
+def batch_pointer(batch: Tensor | None, count: int, size: int | None = None) -> list[int]:
+    """Where each sample of a batch vector begins, and the end: ``size + 1`` numbers (an empty sample has length 0).
+
+    Raises:
+        ValueError: If the vector has another length, decreases somewhere, or names a sample beyond ``size``.
+    """
+    if batch is None:
+        return [0, count]
+    if batch.dim() != 1 or batch.numel() != count:
+        raise ValueError(f"Expected a batch vector of shape [{count}] (got {list(batch.shape)})")
+    if count and bool((batch[1:] < batch[:-1]).any()):
+        row = int((batch[1:] < batch[:-1]).nonzero()[0]) + 1
+        raise ValueError(
+            f"Expected the batch vector to be sorted (got sample {int(batch[row])} after {int(batch[row - 1])} "
+            f"at row {row}); sort the points by sample first"
+        )
+    last = int(batch[-1]) if count else -1
+    if size is not None and last >= size:
+        raise ValueError(f"Expected sample numbers below {size} in the batch vector (got {last})")
+    counts = torch.bincount(batch, minlength=last + 1 if size is None else size)
+    return [0, *counts.cumsum(0).tolist()]
+
+
+def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
+    """Numbers of ``number`` points chosen by farthest point sampling, ``[number]``, int64.
+
+    The first is the point farthest from the centre of gravity (the lowest number among equals), each next one the
+    point farthest from all chosen so far: the same result every run. Where duplicated points leave nothing farther
+    than 0, points not yet chosen fill up in order.
+
+    Args:
+        pos: Positions ``[N, D]``.
+        number: How many, from 1 to N.
+        metric: Periods of the domain.
+
+    Raises:
+        ValueError: If positions are not finite ``[N, D]``, or ``number`` is not in 1..N.
+
+    Example:
+        >>> farthest_points(torch.tensor([[0.0], [1.0], [2.0], [10.0]]), 2).tolist()
+        [3, 0]
+    """
+    _check_positions("pos", pos)
+    if not 1 <= number <= len(pos):
+        raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the points there are (got {number})")
+    metric = metric or Metric()
+    points = pos.detach().double()
+    start = int((points - points.mean(0)).square().sum(1).argmax())
+    if metric.is_periodic:
+        chosen = _farthest_by_metric(points, start, number, metric)
+    else:
+        order = torch.arange(len(points), device=points.device)
+        order[0], order[start] = start, 0
+        ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
+        chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
+    taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
+    taken[chosen] = True
+    missing = number - int(taken.sum())
+    if not missing:
+        return chosen
+    log.info("%d of %d latent points repeat others, since the mesh has duplicated points", missing, number)
+    rest = (~taken).nonzero()[:missing, 0]
+    first = torch.unique(chosen, return_inverse=True)[1]
+    seen: set[int] = set()
+    keep = [not (value in seen or seen.add(value)) for value in first.tolist()]  # type: ignore[func-returns-value]
+    return torch.cat([chosen[torch.tensor(keep, device=chosen.device)], rest])
+
+
+def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric) -> Tensor:
+    chosen = [start]
+    nearest = metric.squared(points, points[start])
+    for _ in range(number - 1):
+        chosen.append(int(nearest.argmax()))
+        nearest = torch.minimum(nearest, metric.squared(points, points[chosen[-1]]))
+    return torch.tensor(chosen, device=points.device)
+
+
+def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
+    """Mean positions of the points in each occupied cell of a regular grid over their bounding box, ``[L, D]``.
+
+    Pooling for structured grids, and a uniform latent mesh for any others.
+
+    Args:
+        pos: Positions ``[N, D]``.
+        cells: Number of cells along each axis.
+
+    Raises:
+        ValueError: If ``cells`` does not have one positive entry per axis.
+
+    Example:
+        >>> grid_points(torch.arange(4.0)[:, None], (2,))
+        tensor([[0.5000],
+                [2.5000]])
+    """
+    _check_positions("pos", pos)
+    if len(cells) != pos.shape[1] or min(cells) < 1:
+        raise ValueError(f"Expected 'cells' to have one positive entry for each of {pos.shape[1]} axes (got {cells})")
+    points = pos.detach().double()
+    low, high = points.min(0).values, points.max(0).values
+    shape = torch.tensor(cells, device=pos.device)
+    scaled = (points - low) / torch.where(high > low, high - low, torch.ones_like(low)) * shape
+    place = torch.minimum(scaled.floor().long(), shape - 1)
+    key = place[:, 0]
+    for axis in range(1, len(cells)):
+        key = key * cells[axis] + place[:, axis]
+    _, number = torch.unique(key, return_inverse=True)
+    count = torch.bincount(number)
+    total = points.new_zeros(len(count), points.shape[1]).index_add_(0, number, points)
+    return (total / count[:, None]).to(pos.dtype)
+
+
+def spacing(pos: Tensor, metric: Metric | None = None) -> float:
+    """Median distance from a point to its nearest other point (duplicates left out); 0 if all points coincide."""
+    _check_positions("pos", pos)
+    metric = metric or Metric()
+    points = np.unique(pos.detach().cpu().double().numpy(), axis=0)
+    if len(points) < 2:
+        return 0.0
+    if metric.is_periodic:
+        length = np.asarray(metric.period)
+        tree = cKDTree(_wrap(points, length), boxsize=length)
+    else:
+        tree = cKDTree(points)
+    distance, _ = tree.query(tree.data, k=[2])
+    return float(np.median(distance))

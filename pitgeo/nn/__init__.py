@@ -1,0 +1,26 @@
+"""Layers and models. They import without Lightning or pydantic."""
+
+from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
+from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.global_attention import GlobalPositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.nn.length_scale import LengthScale, length_table, project_
+from pitgeo.nn.pit import Body, PiT
+from pitgeo.nn.pointwise import PointwiseMLP
+from pitgeo.nn.position_attention import PositionAttention
+
+__all__ = [
+    "Body",
+    "DenseLayout",
+    "GlobalPositionAttention",
+    "LengthScale",
+    "PaperBlock",
+    "PaperLayer",
+    "PiT",
+    "PointwiseMLP",
+    "PositionAttention",
+    "ResidualBlock",
+    "SelfAttention",
+    "SelfPositionAttention",
+    "length_table",
+    "project_",
+]

@@ -1,0 +1,70 @@
+"""Between flat batches, as PyG stores them, and dense ones, as global attention wants them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pitgeo.neighbors import batch_pointer
+
+
+@dataclass(frozen=True, eq=False)
+class DenseLayout:
+    """Where the points of a flat batch lie in a dense one.
+
+    Args:
+        samples: Number of samples ``B``.
+        width: Points of the largest sample ``N``.
+        place: Row of every flat point in the ``[B * N]`` dense rows; ``None`` if all samples have ``N`` points, when
+            dense is a view of flat.
+        mask: ``[B, N]``, true where a point is; ``None`` if everywhere. An empty sample has its first place true, so
+            that attention over it stays defined.
+    """
+
+    samples: int
+    width: int
+    place: Tensor | None
+    mask: Tensor | None
+
+    @classmethod
+    def of(cls, batch: Tensor | None, count: int, samples: int | None = None) -> DenseLayout:
+        """The layout of a batch vector.
+
+        Raises:
+            ValueError: If the batch vector is not sorted or has another length than ``count``.
+
+        Example:
+            >>> DenseLayout.of(torch.tensor([0, 0, 1]), 3).mask
+            tensor([[ True,  True],
+                    [ True, False]])
+        """
+        pointer = batch_pointer(batch, count, samples)
+        sizes = [after - before for before, after in zip(pointer[:-1], pointer[1:], strict=True)]
+        width = max(sizes, default=0)
+        if batch is None or all(size == width for size in sizes):
+            return cls(len(sizes), width, None, None)
+        start = torch.tensor(pointer[:-1], device=batch.device)
+        place = torch.arange(count, device=batch.device) - start[batch] + batch * width
+        filled = torch.tensor([max(size, 1) for size in sizes], device=batch.device)
+        return cls(len(sizes), width, place, torch.arange(width, device=batch.device) < filled.unsqueeze(1))
+
+    def dense(self, flat: Tensor) -> Tensor:
+        """``[N_total, C]`` -> ``[B, N, C]``, zeros where there is no point."""
+        if self.place is not None:
+            flat = flat.new_zeros(self.samples * self.width, flat.shape[-1]).index_copy(0, self.place, flat)
+        return flat.reshape(self.samples, self.width, flat.shape[-1])
+
+    def flat(self, dense: Tensor) -> Tensor:
+        """``[B, N, C]`` -> ``[N_total, C]``."""
+        rows = dense.reshape(-1, dense.shape[-1])
+        return rows if self.place is None else rows[self.place]
+
+
+def centred(pos: Tensor, mask: Tensor | None) -> Tensor:
+    """Positions ``[..., N, D]`` relative to their sample's mean; places without a point at zero."""
+    if mask is None:
+        return pos - pos.mean(-2, keepdim=True)
+    weight = mask.unsqueeze(-1).to(pos.dtype)
+    return (pos - (pos * weight).sum(-2, keepdim=True) / weight.sum(-2, keepdim=True)) * weight

@@ -1,0 +1,127 @@
+"""The length scales of attention heads, kept positive."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+Positivity = Literal["square", "tan", "sine_tan"]
+POSITIVITY = ("square", "tan", "sine_tan")
+
+_SINE = math.pi / 4 * (1 - 1e-7)
+_TAN_LIMIT = math.pi / 2 * (1 - 1e-6)  # below pi/2 in float32 too: tan stays positive, at most 6.4e5
+
+
+class LengthScale(nn.Module):
+    r"""One :math:`\lambda > 0` per head; the head looks about :math:`1 / \sqrt{\lambda}` far.
+
+    .. math::
+        \lambda = \ell^2, \qquad
+        \lambda = \tan \ell, \; 0 \le \ell < \pi / 2, \qquad
+        \lambda = \tan\left(\tfrac{\pi}{4} (1 - 10^{-7}) (1 + \sin \ell)\right)
+
+    for ``"square"``, ``"tan"`` and ``"sine_tan"``, with :math:`\ell` the trained parameter ``raw``. The ``"tan"`` form
+    is projected: the forward pass uses the nearest value inside the interval, and :func:`project_`, called after each
+    optimiser step, moves the parameter itself there.
+
+    Args:
+        heads: Number of length scales.
+        positivity: Which form keeps :math:`\lambda` positive.
+        lengths: Smallest and largest initial :math:`1 / \sqrt{\lambda}`, spread evenly in the logarithm over the
+            heads (one head: their geometric mean); ``None`` draws :math:`\ell` from U[0, 1], which suits a unit box.
+
+    Shapes:
+        - **output** ``[heads]``.
+
+    Raises:
+        ValueError: If ``heads`` is not positive, the form is unknown, or lengths are not positive and ordered.
+
+    Example:
+        >>> LengthScale(2, "tan", lengths=(0.1, 1.0)).lengths().tolist()
+        [0.10..., 1.0...]
+
+    Reference:
+        Chen and Wu, ICML 2024, appendix C.1; the third form is that of the authors' later code.
+    """
+
+    def __init__(
+        self, heads: int, positivity: Positivity = "square", lengths: tuple[float, float] | None = None
+    ) -> None:
+        super().__init__()
+        if heads < 1:
+            raise ValueError(f"Expected 'heads' to be at least 1 (got {heads})")
+        if positivity not in POSITIVITY:
+            raise ValueError(f"Expected 'positivity' to be one of {POSITIVITY} (got {positivity!r})")
+        if lengths is not None and not 0 < lengths[0] <= lengths[1] < math.inf:
+            raise ValueError(f"Expected 'lengths' to be positive, the smaller first (got {lengths})")
+        self.positivity = positivity
+        self.initial_lengths = lengths
+        self.raw = nn.Parameter(torch.empty(heads))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw or set the initial values again."""
+        with torch.no_grad():
+            if self.initial_lengths is None:
+                self.raw.uniform_(0, 1)
+                return
+            low, high = (math.log(length) for length in self.initial_lengths)
+            steps = torch.linspace(0, 1, len(self.raw)) if len(self.raw) > 1 else torch.tensor([0.5])
+            scale = torch.exp(-2 * (low + (high - low) * steps.double()))
+            self.raw.copy_(self._inverse(scale))
+
+    def _inverse(self, scale: Tensor) -> Tensor:
+        if self.positivity == "square":
+            return scale.sqrt()
+        if self.positivity == "tan":
+            return scale.atan().clamp(max=_TAN_LIMIT)
+        return (scale.atan() / _SINE - 1).clamp(-1, 1).asin()
+
+    def forward(self) -> Tensor:
+        """The positive ``lambda`` of every head."""
+        if self.positivity == "square":
+            return self.raw.square()
+        if self.positivity == "tan":
+            return torch.tan(self.raw + (self.raw.clamp(0, _TAN_LIMIT) - self.raw).detach())
+        return torch.tan(_SINE * (1 + torch.sin(self.raw)))
+
+    def project_(self) -> None:
+        """Move the parameter of the ``"tan"`` form into [0, pi/2), in place; the other forms need none."""
+        if self.positivity == "tan":
+            with torch.no_grad():
+                self.raw.clamp_(0, _TAN_LIMIT)
+
+    @torch.no_grad()
+    def lengths(self) -> Tensor:
+        r"""How far each head looks, :math:`1 / \sqrt{\lambda}` in the units of the positions, ``[heads]``."""
+        return cast(Tensor, self()).rsqrt()
+
+    def extra_repr(self) -> str:
+        return f"heads={len(self.raw)}, positivity={self.positivity!r}"
+
+
+def project_(module: nn.Module) -> None:
+    """Project every length scale inside a module; call it after each optimiser step.
+
+    Example:
+        >>> layer = LengthScale(1, "tan")
+        >>> _ = layer.raw.data.fill_(-3.0)
+        >>> project_(layer)
+        >>> layer.raw.item()
+        0.0
+    """
+    for part in module.modules():
+        if isinstance(part, LengthScale):
+            part.project_()
+
+
+def length_table(module: nn.Module) -> list[tuple[str, Tensor]]:
+    r"""Name and :math:`1 / \sqrt{\lambda}` per head of every position-attention layer inside a module."""
+    return [
+        (name.removesuffix("scale").rstrip("."), part.lengths())
+        for name, part in module.named_modules()
+        if isinstance(part, LengthScale)
+    ]

@@ -1,0 +1,251 @@
+"""The Position-induced Transformer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.data import PointData
+from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock, mlp
+from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.global_attention import GlobalPositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.nn.length_scale import Positivity, length_table
+from pitgeo.nn.position_attention import PositionAttention
+from pitgeo.transforms.attention_graphs import AttentionGraphs
+
+Attention = Literal["position", "self_position", "self"]
+_ATTENTION = ("position", "self_position", "self")
+
+
+@dataclass(frozen=True)
+class Body:
+    """What the stages of a :class:`PiT` are made of.
+
+    Args:
+        style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
+            skip from the input points to the output points where they coincide.
+        layers: Blocks of the processor.
+        encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
+            paper's style.
+        decoder: The same for the decoder.
+        attention: The attention of encoder, processor and decoder. Others than ``"position"`` are global, and in
+            encoder or decoder need latent, input and output points to be the same.
+        positivity: How the length scales are kept positive.
+        lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
+            as in the authors' code.
+
+    Raises:
+        ValueError: If an option is not one of those named.
+    """
+
+    style: Literal["paper", "residual"] = "paper"
+    layers: int = 4
+    encoder: Literal["layer", "block"] = "layer"
+    decoder: Literal["layer", "block"] = "layer"
+    attention: tuple[Attention, Attention, Attention] = ("position", "position", "position")
+    positivity: Positivity = "square"
+    lengths: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("style", self.style, ("paper", "residual")),
+            ("encoder", self.encoder, ("layer", "block")),
+            ("decoder", self.decoder, ("layer", "block")),
+            *(("attention", kind, _ATTENTION) for kind in self.attention),
+        ):
+            if value not in allowed:
+                raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
+        if self.layers < 1:
+            raise ValueError(f"Expected 'layers' to be at least 1 (got {self.layers})")
+
+
+class PiT(nn.Module):
+    r"""An operator from values on input points to values on output points, by way of a latent mesh.
+
+    .. math::
+        \text{Encoder} &= \sigma \circ \operatorname{LocPosAtt} \circ \, \sigma \circ \operatorname{Linear} \\
+        \text{Processor} &= L \times \left[ h = \sigma(\operatorname{PosAtt}(U)), \;
+            U \leftarrow \sigma(\operatorname{MLP}(h) + \operatorname{Linear}(U)) \right] \\
+        \text{Decoder} &= \operatorname{MLP} \circ \, \sigma \circ \operatorname{LocPosAtt}
+
+    with :math:`\sigma` the GELU. Input channels are the coordinates of a point, then its values. Graphs that the data
+    does not carry are built on the way, so any output points can be asked for.
+
+    Args:
+        in_channels: Coordinates and values of an input point together.
+        out_channels: Values of an output point.
+        channels: Encoding dimension; divisible by ``heads``.
+        heads: Heads of every attention layer.
+        graphs: Quantiles of encoder and decoder, and the metric; a quantile for ``output`` adds one block of local
+            attention among the output points, as in the paper's InviscidBurgers and ShockTube.
+        body: What the stages are made of.
+
+    Shapes:
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; ``[B, N, in_channels - D]`` for samples on one
+          shared mesh, whose weights are then computed once.
+        - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``), in the order of the output points.
+
+    Raises:
+        ValueError: If the data has other channels, or the point sets do not suit the body.
+
+    Example:
+        >>> from pitgeo.transforms import LatentMesh
+        >>> data = LatentMesh("farthest", number=20)(PointData(pos=torch.rand(80, 2), x=torch.rand(80, 3)))
+        >>> PiT(in_channels=5, out_channels=1, channels=16, heads=2)(data).shape
+        torch.Size([80, 1])
+
+    Reference:
+        Chen and Wu, ICML 2024, section 3.3 and table 9.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        channels: int = 64,
+        heads: int = 2,
+        graphs: AttentionGraphs | None = None,
+        body: Body | None = None,
+    ) -> None:
+        super().__init__()
+        graphs, body = graphs or AttentionGraphs(), body or Body()
+        if channels % heads:
+            raise ValueError(f"Expected 'heads' to divide the encoding dimension {channels} (got {heads})")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.body = body
+        encoder, processor, decoder = body.attention
+        self.graphs = AttentionGraphs(
+            graphs.encoder if encoder == "position" else None,
+            graphs.decoder if decoder == "position" else None,
+            graphs.output if decoder == "position" else None,
+            graphs.metric,
+        )
+        make = _Maker(channels, heads, graphs, body)
+        if body.style == "paper":
+            self.lift: nn.Module = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
+            self.head: nn.Module = mlp(channels, channels, out_channels)
+        else:
+            self.lift = mlp(in_channels, channels, channels)
+            self.head = nn.Sequential(nn.LayerNorm(channels), mlp(channels, channels, out_channels))
+        self.encoder = make.stage(body.encoder, encoder, graphs.encoder)
+        self.processor = nn.ModuleList(make.stage("block", processor, None) for _ in range(body.layers))
+        self.decoder = make.stage(body.decoder, decoder, graphs.decoder)
+        self.output = None if graphs.output is None else make.stage("block", decoder, graphs.output)
+        if body.style == "paper":
+            self.apply(_he_normal)
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values at the output points."""
+        self._check(data)
+        data = self.graphs(data)
+        (here, _), (latent, latent_batch), (there, _) = (data.points(kind) for kind in ("input", "latent", "output"))
+        coords = here if data.x.dim() == 2 else here.expand(data.x.shape[0], -1, -1)
+        lifted = self.lift(torch.cat([coords, data.x], -1))
+
+        shared = lifted.dim() == 3
+        layout = DenseLayout.of(None if shared else latent_batch, latent.shape[0], None if shared else data.samples)
+        where = _Where(latent if shared else layout.dense(latent), layout, shared)
+
+        skip = lifted if data.coincide("input", "latent") else None
+        hidden = self._stage(self.encoder, 0, lifted, skip, where, data, "encoder", (here, latent))
+        hidden = where.dense(hidden)
+        for block in self.processor:
+            hidden = block(hidden, hidden, where.pos, where.layout.mask)
+        hidden = where.flat(hidden)
+
+        skip = hidden if data.coincide("latent", "output") else None
+        if self.body.style == "residual":
+            skip = lifted if data.coincide("input", "output") else None
+        hidden = self._stage(self.decoder, 2, hidden, skip, where, data, "decoder", (latent, there))
+        if self.output is not None:
+            hidden = self._stage(self.output, 2, hidden, hidden, where, data, "output", (there, there))
+        return cast(Tensor, self.head(hidden))
+
+    def length_scales(self) -> list[tuple[str, Tensor]]:
+        r"""Name and :math:`1 / \sqrt{\lambda}` per head of every attention layer, in the positions' units."""
+        return [(name.removesuffix(".attention"), lengths) for name, lengths in length_table(self)]
+
+    def _stage(
+        self,
+        stage: nn.Module,
+        place: int,
+        x: Tensor,
+        skip: Tensor | None,
+        where: _Where,
+        data: PointData,
+        graph: str,
+        pos: tuple[Tensor, Tensor],
+    ) -> Tensor:
+        if self.body.attention[place] == "position":
+            return cast(Tensor, stage(x, skip, pos, data.graph(graph)))
+        dense_skip = None if skip is None else where.dense(skip)
+        return where.flat(cast(Tensor, stage(where.dense(x), dense_skip, where.pos, where.layout.mask)))
+
+    def _check(self, data: PointData) -> None:
+        if data.input_dim != self.in_channels:
+            raise ValueError(
+                f"Expected {self.in_channels} input channels, coordinates and values together "
+                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
+            )
+        if self.body.attention[0] != "position" and not data.coincide("input", "latent"):
+            raise ValueError("Expected no latent mesh with self-attention in the encoder (got one)")
+        if self.body.attention[2] != "position" and not data.coincide("latent", "output"):
+            raise ValueError("Expected the output points to be the latent ones with self-attention in the decoder")
+
+
+@dataclass(frozen=True, eq=False)
+class _Where:
+    """The latent points as dense layers want them."""
+
+    pos: Tensor
+    layout: DenseLayout
+    shared: bool
+
+    def dense(self, x: Tensor) -> Tensor:
+        return x if self.shared else self.layout.dense(x)
+
+    def flat(self, x: Tensor) -> Tensor:
+        return x if self.shared else self.layout.flat(x)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the stages of one body."""
+
+    channels: int
+    heads: int
+    graphs: AttentionGraphs
+    body: Body
+    blocks: dict[str, Any] = field(default_factory=lambda: {"layer": PaperLayer, "block": PaperBlock})
+
+    def stage(self, kind: str, attention: Attention, quantile: float | None) -> nn.Module:
+        block = ResidualBlock if self.body.style == "residual" else self.blocks[kind]
+        return cast(nn.Module, block(self.attention(attention, quantile), self.channels))
+
+    def attention(self, kind: Attention, quantile: float | None) -> nn.Module:
+        c, heads = self.channels, self.heads
+        if kind == "self":
+            return SelfAttention(c, c, heads)
+        positivity, metric = self.body.positivity, self.graphs.metric
+        if kind == "self_position":
+            return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
+        if quantile is None:
+            return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
+        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric)
+
+    def lengths(self, quantile: float | None) -> tuple[float, float] | None:
+        """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""
+        if self.body.lengths is None:
+            return None
+        low, high = self.body.lengths
+        return low, max(2 * low, high if quantile is None else high * math.sqrt(quantile))
+
+
+def _he_normal(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear):
+        nn.init.kaiming_normal_(module.weight)
+        nn.init.zeros_(module.bias)

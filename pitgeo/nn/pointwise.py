@@ -1,0 +1,52 @@
+"""A pointwise network: the control that sees one point at a time."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.data import PointData
+
+
+class PointwiseMLP(nn.Module):
+    r"""The same MLP at every point: no point sees another.
+
+    .. math:: y_i = \operatorname{MLP}(p_i, x_i)
+
+    Args:
+        in_channels: Coordinates and values of a point together.
+        out_channels: Values wanted at a point.
+        channels: Width of the hidden layers.
+        layers: Number of hidden layers.
+
+    Shapes:
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; **output** ``[N, out_channels]``.
+
+    Raises:
+        ValueError: If the data has other channels, or output points that are not the input points.
+
+    Example:
+        >>> PointwiseMLP(5, 1)(PointData(pos=torch.rand(80, 2), x=torch.rand(80, 3))).shape
+        torch.Size([80, 1])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, channels: int = 128, layers: int = 4) -> None:
+        super().__init__()
+        if layers < 1:
+            raise ValueError(f"Expected 'layers' to be at least 1 (got {layers})")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        sizes = [in_channels, *[channels] * layers]
+        hidden = [part for a, b in zip(sizes[:-1], sizes[1:], strict=True) for part in (nn.Linear(a, b), nn.GELU())]
+        self.network = nn.Sequential(*hidden, nn.Linear(channels, out_channels))
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values at the points."""
+        if data.input_dim != self.in_channels:
+            raise ValueError(
+                f"Expected {self.in_channels} input channels, coordinates and values together (got {data.input_dim})"
+            )
+        if not data.coincide("input", "output"):
+            raise ValueError("Expected output points that are the input points with a pointwise model (got others)")
+        return cast(Tensor, self.network(torch.cat([data.pos, data.x], -1)))

@@ -1,0 +1,180 @@
+"""From a checkpoint and a mesh to predicted fields on that mesh."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from pitgeo.config import RunConfig, schema
+from pitgeo.data import PointData
+from pitgeo.mesh import Mesh, point_fields, read_mesh, write_mesh
+from pitgeo.scaling import Scaling
+from pitgeo.training.checkpoint_io import read_checkpoint
+from pitgeo.training.module import OperatorModule
+from pitgeo.transforms import Compose, UnitBox
+
+__all__ = ["Predictor", "load", "predict_files"]
+
+
+class Predictor:
+    """A trained model that predicts from raw samples or meshes, in physical units. Made by :func:`load`.
+
+    Args:
+        module: The trained model with its scalings.
+        config: The configuration of the run.
+        facts: What the checkpoint says about itself.
+        path: The checkpoint's file.
+    """
+
+    def __init__(self, module: OperatorModule, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
+        self.module = module.eval().requires_grad_(False)
+        self.config = config
+        self.facts = facts
+        self.path = path
+        self.inputs: tuple[str, ...] = tuple(facts["inputs"])
+        self.targets: tuple[str, ...] = tuple(facts["targets"])
+        self.transform = pipeline(config, facts["box_scale"])
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The bare model."""
+        return self.module.model
+
+    @property
+    def parameters(self) -> int:
+        """Number of trained parameters."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def predict(self, data: PointData | Sequence[PointData]) -> Tensor:
+        """Values ``[M, K]`` at the output points of one raw sample, or of several one after another.
+
+        Raises:
+            ValueError: If the sample has other channels or axes than those the model was trained on.
+        """
+        samples = [data] if isinstance(data, PointData) else list(data)
+        for sample in samples:
+            if sample.input_dim != self.facts["in_channels"]:
+                raise ValueError(
+                    f"Expected samples with {self.facts['in_channels']} input channels, coordinates and values "
+                    f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
+                    f"{sample.x.shape[-1]} values)"
+                )
+        batch = Batch.from_data_list([self.transform(sample) for sample in samples]).to(self.module.device)
+        with torch.inference_mode():
+            return self.module(batch).cpu()
+
+    def predict_mesh(self, mesh: Mesh) -> Mesh:
+        """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
+
+        Raises:
+            ValueError: If the mesh lacks an input field, or the model was trained on another dimension.
+        """
+        values = point_fields(mesh, self.inputs) if self.inputs else np.zeros((len(mesh.points), 0))
+        data = PointData(
+            pos=torch.from_numpy(np.asarray(mesh.points, np.float32)),
+            x=torch.from_numpy(np.asarray(values, np.float32)),
+        )
+        prediction = self.predict(data).double().numpy()
+        result, column = mesh, 0
+        widths = self._widths(mesh, prediction.shape[1])
+        for name, width in zip(self.targets, widths, strict=True):
+            field = prediction[:, column : column + width]
+            column += width
+            result = result.with_point_data(f"{name}_prediction", _squeeze(field), "replace")
+            if name in mesh.point_data:
+                error = field - point_fields(mesh, [name])
+                result = result.with_point_data(f"{name}_error", _squeeze(error), "replace")
+        return result
+
+    def _widths(self, mesh: Mesh, channels: int) -> list[int]:
+        if channels == len(self.targets):
+            return [1] * channels
+        known = [int(width) for width in self.facts.get("target_widths", [])]
+        if sum(known) != channels:
+            raise ValueError(f"Expected {channels} channels over the targets {self.targets} (got {known})")
+        return known
+
+
+def _squeeze(field: Any) -> Any:
+    return field[:, 0] if field.shape[1] == 1 else field
+
+
+def pipeline(config: RunConfig, box_scale: float | None) -> Compose:
+    """What turns a raw sample into what the model takes: unit box, latent mesh, attention graphs."""
+    model = config.model.options.transform()
+    return model if box_scale is None else Compose((UnitBox(box_scale), *model.transforms))
+
+
+def load(path: str | Path, device: str = "cpu") -> Predictor:
+    """A model that predicts, from a checkpoint alone.
+
+    Args:
+        path: ``best.ckpt`` or ``last.ckpt`` of a run.
+        device: Where to predict, as torch names it.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is not a checkpoint of pitgeo, or one of another format.
+    """
+    path = Path(path)
+    checkpoint = read_checkpoint(path)
+    facts = checkpoint["pitgeo"]
+    config = schema().model_validate(facts["config"])
+    model = config.model.options.build(
+        facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"]
+    )
+    weights = checkpoint["state_dict"]
+    scalings = [
+        Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")
+    ]
+    module = OperatorModule(model, scalings[0], scalings[1], config.training, facts=copy.deepcopy(facts))
+    module.load_state_dict(weights)
+    return Predictor(module.to(device), config, facts, path)
+
+
+def predict_files(
+    checkpoint: str | Path,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    device: str = "cpu",
+    progress: Callable[[Sequence[Path]], Any] = iter,
+) -> list[Path]:
+    """Predict on mesh files; each result is written under its own name into ``output``.
+
+    Args:
+        checkpoint: The trained model.
+        meshes: Files to read.
+        output: Folder to write to; made if it is not there.
+        device: Where to predict.
+        progress: Wraps the files while they are worked through, to show a progress bar.
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
+    """
+    predictor = load(checkpoint, device)
+    files = [Path(mesh) for mesh in meshes]
+    folder = Path(output)
+    names = [file.name for file in files]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice)")
+    for file in files:
+        if not file.exists():
+            raise FileNotFoundError(f"Expected a mesh file at {file} (got no such file)")
+        if (folder / file.name).resolve() == file.resolve():
+            raise ValueError(f"Expected another 'output' than {folder}, where {file} would be overwritten")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for file in progress(files):
+        target = folder / file.name
+        write_mesh(target, predictor.predict_mesh(read_mesh(file)))
+        written.append(target)
+    return written

@@ -1,0 +1,84 @@
+"""Positions in a unit box, before any distance is taken."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+from pitgeo.data import PointData
+
+_POSITIONS = ("pos", "pos_out", "pos_latent")
+
+
+@dataclass(frozen=True)
+class UnitBox:
+    r"""Centre every sample by its own bounding box and scale all samples alike.
+
+    .. math:: p \mapsto s (p - c), \qquad c = \tfrac{1}{2} (\min_i p_i + \max_i p_i)
+
+    One isotropic scale for all axes, fixed from the training set: a scale per sample would erase the size of things.
+    Without it, length scales have no sensible initial value for a mesh in millimetres.
+
+    Args:
+        scale: The factor :math:`s`, one over the largest extent of the training samples.
+
+    Raises:
+        ValueError: If the scale is not positive and finite.
+
+    Example:
+        >>> import torch
+        >>> box = UnitBox.fit([PointData(pos=torch.tensor([[0.0, 0.0], [200.0, 100.0]]))])
+        >>> box
+        UnitBox(scale=0.005)
+        >>> box(PointData(pos=torch.tensor([[10.0, 0.0], [110.0, 0.0]]))).pos.tolist()
+        [[-0.25, 0.0], [0.25, 0.0]]
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.scale < float("inf"):
+            raise ValueError(f"Expected 'scale' to be positive and finite (got {self.scale})")
+
+    @classmethod
+    def fit(cls, samples: Iterable[PointData]) -> UnitBox:
+        """The box of the largest sample.
+
+        Raises:
+            ValueError: If there is no sample, or all points of every sample coincide.
+        """
+        extents = [float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples]
+        if not extents or max(extents) == 0:
+            raise ValueError(
+                f"Expected samples with at least two different points, to find the box that holds them "
+                f"(got {len(extents)} samples, all their points coincide)"
+            )
+        return cls(1 / max(extents))
+
+    def __call__(self, data: PointData) -> PointData:
+        """A copy in the unit box; the centre is kept as ``box_center`` ``[1, D]``."""
+        result = copy.copy(data)
+        center = (data.pos.amin(0, keepdim=True) + data.pos.amax(0, keepdim=True)) / 2
+        for name in _POSITIONS:
+            if name in data:
+                result[name] = (data[name] - center) * self.scale
+        result.box_center = center
+        return result
+
+    def inverse(self, data: PointData) -> PointData:
+        """A copy of a single sample with its positions as they came."""
+        result = copy.copy(data)
+        for name in _POSITIONS:
+            if name in data:
+                result[name] = data[name] / self.scale + data.box_center
+        del result.box_center
+        return result
+
+
+def extent(samples: Iterable[PointData]) -> float:
+    """Largest side of any sample's bounding box."""
+    return max(float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples)
+
+

@@ -1,0 +1,174 @@
+"""The model: the paper's parameter counts, and what an operator must do."""
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from pitgeo.data import PointData
+from pitgeo.models import PiTOptions
+from pitgeo.nn import Body, PiT, PointwiseMLP
+from pitgeo.transforms import AttentionGraphs, LatentMesh
+
+PAPER = {
+    "inviscid_burgers": {"i": 2, "channels": 64, "heads": 2, "output_quantile": 0.08},
+    "shock_tube": {"i": 4, "channels": 64, "heads": 2, "output_quantile": 0.02},
+    "darcy2d": {"i": 3, "channels": 128, "heads": 2},
+    "vorticity": {"i": 12, "channels": 256, "heads": 1},
+    "elasticity": {"i": 44, "channels": 512, "heads": 8, "encoder": "block", "decoder": "block"},
+    "naca": {"i": 4, "channels": 256, "heads": 2},
+}
+COUNTS = {
+    "inviscid_burgers": (95_503, 128_263, 152_833),
+    "shock_tube": (95_631, 128_391, 152_961),
+    "darcy2d": (313_613, 444_677, None),
+    "vorticity": (1_252_103, 1_776_387, None),
+    "elasticity": (6_586_929, 8_684_049, 9_732_609),
+    "naca": (1_250_061, 1_774_341, None),
+}
+ATTENTION = (("position",) * 3, ("position", "self", "position"), ("self",) * 3)
+
+
+def count(i, **options):
+    model = PiTOptions(body="paper", lengths="random", **options).build(i, 1, 0.1, 1.0)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_parameter_counts_of_the_paper(name):
+    for attention, expected in zip(ATTENTION, COUNTS[name], strict=True):
+        if expected is not None:
+            assert count(**PAPER[name], attention=attention) == expected, attention
+
+
+def test_the_smaller_elasticity_model():
+    assert count(**{**PAPER["elasticity"], "channels": 256, "heads": 2}) == 1_655_053
+
+
+def samples(sizes=(50, 70), latent=(20, 15)):
+    torch.manual_seed(1)
+    return [
+        LatentMesh("farthest", number=number)(PointData(pos=torch.rand(size, 2).double(), x=torch.rand(size, 3).double()))
+        for size, number in zip(sizes, latent, strict=True)
+    ]
+
+
+def model(style="residual", **body):
+    torch.manual_seed(0)
+    graphs = AttentionGraphs(encoder=0.1, decoder=0.2, output=body.pop("output", None))
+    return PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(style, layers=2, **body)).double()
+
+
+@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("output", [None, 0.1])
+def test_a_batch_of_two_meshes_is_the_two_alone(style, output):
+    made = model(style, output=output)
+    data = samples()
+    out = made(Batch.from_data_list(data))
+    assert torch.allclose(out, torch.cat([made(one) for one in data]), atol=1e-11)
+    ready = [made.graphs(one) for one in data]
+    assert torch.allclose(out, made(Batch.from_data_list(ready)), atol=1e-12)
+
+
+@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("output", [None, 0.1])
+def test_every_parameter_is_used(style, output):
+    made = model(style, output=output)
+    made(Batch.from_data_list(samples())).square().sum().backward()
+    unused = [name for name, p in made.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
+    assert not unused
+
+
+@pytest.mark.parametrize("style", ["paper", "residual"])
+def test_the_order_of_points_does_not_matter(style):
+    made, data = model(style), samples()[0]
+    order = torch.randperm(50)
+    shuffled = PointData(pos=data.pos[order], x=data.x[order], pos_latent=data.pos_latent)
+    assert torch.allclose(made(shuffled), made(data)[order], atol=1e-10)
+
+
+@pytest.mark.parametrize("style", ["paper", "residual"])
+def test_other_output_points(style):
+    made, data = model(style), samples()[0]
+    asked = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=torch.rand(33, 2).double())
+    assert made(asked).shape == (33, 2)
+    if style == "paper":  # without a skip, asking at the input points again is the same as not asking
+        same = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos.clone())
+        assert torch.allclose(made(same), made(data), atol=1e-12)
+    several = made(Batch.from_data_list([asked, asked]))
+    assert torch.allclose(several[33:], made(asked), atol=1e-12)
+
+
+@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("output", [None, 0.1])
+def test_samples_on_a_shared_mesh(style, output):
+    made, data = model(style, output=output), samples()[0]
+    values = torch.rand(3, 50, 3).double()
+    shared = PointData(pos=data.pos, x=values, pos_latent=data.pos_latent)
+    alone = [made(PointData(pos=data.pos, x=x, pos_latent=data.pos_latent)) for x in values]
+    assert torch.allclose(made(shared), torch.stack(alone), atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["self", "self_position"])
+@pytest.mark.parametrize("style", ["paper", "residual"])
+def test_self_attention_everywhere(kind, style):
+    made = model(style, attention=(kind,) * 3, encoder="block", decoder="block")
+    data = [PointData(pos=one.pos, x=one.x) for one in samples()]
+    assert torch.allclose(made(Batch.from_data_list(data)), torch.cat([made(one) for one in data]), atol=1e-11)
+    with pytest.raises(ValueError, match="no latent mesh"):
+        made(samples()[0])
+
+
+def test_a_mesh_of_one_point():
+    made = model()
+    assert torch.isfinite(made(PointData(pos=torch.rand(1, 2).double(), x=torch.rand(1, 3).double()))).all()
+
+
+def test_duplicated_points():
+    data = samples()[0]
+    twice = PointData(pos=data.pos.repeat(2, 1), x=data.x.repeat(2, 1), pos_latent=data.pos_latent)
+    out = model()(twice)
+    assert torch.isfinite(out).all() and torch.allclose(out[:50], out[50:], atol=1e-10)
+
+
+def test_length_scales_start_between_spacing_and_size():
+    made = model(lengths=(0.05, 1.0))
+    rows = made.length_scales()
+    assert [name for name, _ in rows] == ["encoder", "processor.0", "processor.1", "decoder"]
+    processor = rows[1][1]
+    assert float(processor[0]) == pytest.approx(0.05, rel=1e-3) and float(processor[-1]) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_the_same_function_sampled_finer_gives_closer_answers():
+    # discretisation convergence: one operator, ever finer random samplings of one function, answers at fixed points
+    made = model("paper")
+    generator = torch.Generator().manual_seed(3)
+    latent = torch.rand(30, 2, generator=generator, dtype=torch.float64)
+    wanted = torch.rand(20, 2, generator=generator, dtype=torch.float64)
+
+    def answer(size):
+        pos = torch.rand(size, 2, generator=generator, dtype=torch.float64)
+        x = torch.stack([pos[:, 0].sin(), pos[:, 1].cos(), pos.prod(1)], 1)
+        return made(PointData(pos=pos, x=x, pos_latent=latent, pos_out=wanted)).detach()
+
+    exact = torch.stack([answer(20_000) for _ in range(4)]).mean(0)
+    errors = [float(torch.stack([(answer(n) - exact).norm() for _ in range(8)]).mean()) for n in (200, 3200)]
+    assert errors[1] < errors[0] / 2.5  # sixteen times the points: a quarter of the error, in the mean
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PiT(5, 1, channels=10, heads=4), "divide the encoding dimension"),
+        (lambda: Body(style="modern"), "'style'"),
+        (lambda: Body(attention=("position", "value", "position")), "'attention'"),
+        (lambda: Body(layers=0), "'layers'"),
+        (lambda: model()(PointData(pos=torch.rand(9, 2).double(), x=torch.rand(9, 2).double())), "5 input channels"),
+        (lambda: model("paper", encoder="block")(samples()[0]), "one point set"),
+        (lambda: PointwiseMLP(5, 1)(PointData(pos=torch.rand(9, 2))), "5 input channels"),
+        (lambda: PointwiseMLP(2, 1)(PointData(pos=torch.rand(9, 2), pos_out=torch.rand(3, 2))), "output points"),
+        (lambda: PointwiseMLP(2, 1, layers=0), "'layers'"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,232 @@
+"""The sparse layer against its dense twin, and what theory promises of it."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import GCNConv, Sequential
+
+from pitgeo.metric import Metric
+from pitgeo.neighborhood import Neighborhood
+from pitgeo.neighbors import knn, quantile, radius
+from pitgeo.nn import PositionAttention
+from tests.reference import position_attention, quantile_mask, squared_distances
+
+BACKENDS = ("fused", "reference")
+
+
+def layer(*arguments, dtype=torch.float64, **options):
+    torch.manual_seed(0)
+    made = PositionAttention(*arguments, **options).to(dtype)
+    made.scale.raw.data.mul_(3)
+    return made
+
+
+def twin(made, x, sources, targets, mask):
+    squared = squared_distances(targets, sources, made.metric.period) / made.metric.divisor
+    return position_attention(x, made.scale(), squared, made.value.weight, mask)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_it_equals_the_dense_formula(backend, dtype, tolerance, dimension):
+    made = layer(6, 8, heads=4, metric=Metric(divisor=2.0), backend=backend, dtype=dtype)
+    sources, targets = torch.rand(90, dimension, dtype=dtype), torch.rand(35, dimension, dtype=dtype)
+    x = torch.rand(90, 6, dtype=dtype, requires_grad=True)
+    out = made(x, (sources, targets), quantile(targets, sources, 0.1))
+    slow = twin(made, x, sources, targets, quantile_mask(squared_distances(targets, sources), 0.1))
+    assert float((out - slow).abs().max()) < tolerance
+    parts = (x, made.scale.raw, made.value.weight)
+    direction = torch.rand_like(out)
+    for mine, theirs in zip(
+        torch.autograd.grad(out, parts, direction), torch.autograd.grad(slow, parts, direction), strict=True
+    ):
+        assert float((mine - theirs).abs().max()) < 10 * tolerance
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_of_values_positions_and_scales(backend):
+    made = layer(3, 4, heads=2, backend=backend)
+    x, pos = torch.rand(12, 3).double().requires_grad_(), torch.rand(12, 2).double().requires_grad_()
+    hood = quantile(pos, pos, 0.3)
+
+    def call(x, pos, raw):
+        return torch.func.functional_call(made, {"scale.raw": raw}, (x, pos, hood))
+
+    assert torch.autograd.gradcheck(call, (x, pos, made.scale.raw.detach().clone().requires_grad_()))
+
+
+def test_the_reference_backend_has_second_derivatives():
+    made = layer(3, 4, heads=2, backend="reference")
+    pos = torch.rand(8, 2).double()
+    assert torch.autograd.gradgradcheck(lambda x: made(x.square(), pos, knn(pos, pos, 3)), (
+        torch.rand(8, 3).double().requires_grad_(),))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_samples_on_a_shared_mesh(backend):
+    made = layer(5, 6, heads=2, backend=backend)
+    x, pos, targets = torch.rand(3, 40, 5).double(), torch.rand(40, 2).double(), torch.rand(15, 2).double()
+    hood = quantile(targets, pos, 0.2)
+    out = made(x, (pos, targets), hood)
+    assert out.shape == (3, 15, 6)
+    assert torch.allclose(out, torch.stack([made(one, (pos, targets), hood) for one in x]), atol=1e-12)
+
+
+def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():
+    made = layer(5, 6, heads=2)
+    x, pos = torch.rand(40, 5).double(), torch.rand(40, 2).double()
+    hood = quantile(pos, pos, 0.2)
+    shuffled = hood.edge_index[:, torch.randperm(hood.num_edges)]
+    assert torch.allclose(made(x, pos, hood), made(x, pos, shuffled), atol=1e-12)
+    out, (edges, weights) = made(x, pos, shuffled, return_attention_weights=True)
+    assert torch.equal(edges, shuffled)
+    assert torch.allclose(weights, made.attention_weights(pos, shuffled))
+    again = torch.zeros(40, 2, 3).double().index_add_(
+        0, edges[1], weights.unsqueeze(-1) * made.value(x)[edges[0]].view(-1, 2, 3)
+    )
+    assert torch.allclose(out, again.flatten(1), atol=1e-12)
+    total = torch.zeros(40, 2).double().index_add_(0, edges[1], weights)
+    assert torch.allclose(total, torch.ones_like(total))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_target_without_an_edge_gets_zeros(backend):
+    made = layer(2, 2, backend=backend)
+    out = made(torch.rand(3, 2).double(), torch.rand(3, 2).double(), torch.tensor([[0, 1], [0, 2]]))
+    assert out[1].tolist() == [0.0, 0.0] and out[[0, 2]].abs().min() > 0
+    empty = made(torch.rand(3, 2).double(), torch.rand(3, 2).double(), torch.zeros(2, 0, dtype=torch.long))
+    assert not empty.any()
+
+
+def test_linear_in_the_values_and_blind_to_rigid_motion_and_order():
+    made = layer(4, 6, heads=3)
+    x, other, pos = torch.rand(50, 4).double(), torch.rand(50, 4).double(), torch.rand(50, 3).double()
+    hood = quantile(pos, pos, 0.2)
+    out = made(x, pos, hood)
+    assert torch.allclose(made(2 * x - other, pos, hood), 2 * out - made(other, pos, hood), atol=1e-12)
+    turn = torch.linalg.qr(torch.rand(3, 3).double())[0]
+    moved = pos @ turn.T + torch.tensor([10.0, -4.0, 7.0])
+    assert torch.allclose(made(x, moved, quantile(moved, moved, 0.2)), out, atol=1e-10)
+    order = torch.randperm(50)
+    shuffled = made(x[order], pos[order], quantile(pos[order], pos[order], 0.2))
+    assert torch.allclose(shuffled, out[order], atol=1e-12)
+    assert torch.allclose(made(torch.ones_like(x), pos, hood), made.value(torch.ones_like(x)), atol=1e-12)
+
+
+def test_a_batch_of_two_meshes_is_the_two_alone():
+    made = layer(4, 6, heads=2)
+    first, second = torch.rand(50, 2).double(), torch.rand(70, 2).double()
+    x = torch.rand(120, 4).double()
+    batch = torch.tensor([0] * 50 + [1] * 70)
+    pos = torch.cat([first, second])
+    both = made(x, pos, quantile(pos, pos, 0.1, None, batch, batch))
+    alone = [made(x[:50], first, quantile(first, first, 0.1)), made(x[50:], second, quantile(second, second, 0.1))]
+    assert torch.allclose(both, torch.cat(alone), atol=1e-12)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_it_converges_to_the_integral_operator_at_the_monte_carlo_rate(local):
+    # Theorem 2.1 on the interval [0, 1]: v = cos(4y), lambda = 20, seen from x = 0.3; the integral by quadrature
+    strength, reach = 20.0, 0.25 if local else 1.0
+    y = torch.linspace(max(0.0, 0.3 - reach), min(1.0, 0.3 + reach), 200_001, dtype=torch.float64)
+    kernel = torch.exp(-strength * (y - 0.3) ** 2)
+    exact = torch.trapezoid(kernel * torch.cos(4 * y), y) / torch.trapezoid(kernel, y)
+    made = layer(1, 1)
+    made.value.weight.data.fill_(1.0)
+    made.scale.raw.data.fill_(math.sqrt(strength))
+    target = torch.tensor([[0.3]], dtype=torch.float64)
+    generator = torch.Generator().manual_seed(7)
+    sizes, errors = [100, 400, 1600, 6400], []
+    for size in sizes:
+        trials = []
+        for _ in range(200):
+            pos = torch.rand(size, 1, generator=generator, dtype=torch.float64)
+            hood = radius(target, pos, reach)
+            trials.append(float(made(torch.cos(4 * pos), (pos, target), hood) - exact))
+        errors.append(math.sqrt(sum(error**2 for error in trials) / len(trials)))
+    slope = torch.linalg.lstsq(
+        torch.stack([torch.tensor(sizes, dtype=torch.float64).log(), torch.ones(4, dtype=torch.float64)], 1),
+        torch.tensor(errors, dtype=torch.float64).log()[:, None],
+    ).solution[0]
+    assert -0.57 < float(slope) < -0.43, errors
+
+
+def test_inside_pygs_sequential_and_beside_gcnconv():
+    model = Sequential(
+        "x, pos, edge_index",
+        [
+            (GCNConv(3, 8), "x, edge_index -> x"),
+            nn.GELU(),
+            (PositionAttention(8, 8, heads=2), "x, pos, edge_index -> x"),
+            nn.GELU(),
+            (GCNConv(8, 1), "x, edge_index -> x"),
+        ],
+    )
+    x, pos = torch.rand(30, 3), torch.rand(30, 2)
+    edges = quantile(pos, pos, 0.2).edge_index
+    out = model(x, pos, edges)
+    assert out.shape == (30, 1)
+    out.sum().backward()
+    assert all(parameter.grad is not None and torch.isfinite(parameter.grad).all() for parameter in model.parameters())
+
+
+def test_pygs_explainer_machinery_takes_the_message_path():
+    made = layer(3, 4, heads=2)
+    x, pos = torch.rand(20, 3).double(), torch.rand(20, 2).double()
+    edges = quantile(pos, pos, 0.2).edge_index
+    out = made(x, pos, edges)
+    made.explain = True
+    made._edge_mask = torch.zeros(edges.shape[1], dtype=torch.float64)
+    made._loop_mask = torch.ones(edges.shape[1], dtype=torch.bool)
+    made._apply_sigmoid = True
+    assert torch.allclose(made(x, pos, edges), out / 2, atol=1e-12)  # sigmoid(0) halves every message
+
+
+def test_bfloat16_autocast_keeps_geometry_in_single_precision():
+    made = layer(16, 16, heads=2, dtype=torch.float32)
+    made.scale.raw.data.fill_(10.0)
+    x, pos = torch.rand(60, 16), torch.rand(60, 2)
+    hood = quantile(pos, pos, 0.2)
+    exact = made(x, pos, hood)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(made.attention_weights(pos, hood), made.attention_weights(pos, hood).float())
+        out = made(x, pos, hood)
+    assert out.dtype == torch.bfloat16
+    assert float((out - exact).abs().max()) < 0.02 * float(exact.abs().max())
+
+
+def test_huge_lambda_leaves_no_denormal_weights():
+    made = layer(2, 2, dtype=torch.float32)
+    made.scale.raw.data.fill_(100.0)  # lambda = 1e4
+    pos = torch.rand(300, 2)
+    weights = made.attention_weights(pos, quantile(pos, pos, 0.3))
+    positive = weights[weights > 0]
+    assert float(positive.min()) > torch.finfo(torch.float32).tiny
+    assert (weights == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PositionAttention(4, 6, heads=4), "divide out_channels"),
+        (lambda: PositionAttention(4, 6, backend="fast"), "backend"),
+        (lambda: layer(4, 6)(torch.rand(5, 3).double(), torch.rand(5, 2).double(), torch.zeros(2, 0).long()), "shape"),
+        (lambda: layer(4, 6)(torch.rand(5, 4).double(), torch.rand(4, 2).double(), torch.zeros(2, 0).long()), "each"),
+        (lambda: layer(4, 6)(torch.rand(5, 4).double(), torch.rand(5, 2).double(), torch.zeros(3, 1).long()), "2, E"),
+        (lambda: layer(4, 6)(torch.rand(5, 4).double(), torch.rand(5, 2).double(), torch.full((2, 1), 5)), r"0\.\.4"),
+        (
+            lambda: layer(4, 6)(
+                torch.rand(5, 4).double(),
+                torch.rand(5, 2).double(),
+                Neighborhood(torch.zeros(1, dtype=torch.int32), torch.ones(1, dtype=torch.int32), 5),
+            ),
+            "5 sources to 5 targets",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
