@@ -50,10 +50,8 @@ class PointData(Data):  # type: ignore[misc]
         sample_id: int | None = None,
         **others: Any,
     ) -> None:
-        super().__init__(pos=pos, x=x, y=y, **others)
-        if pos is None:  # PyG makes empty objects of this class when it separates a batch
-            return
-        if x is None:
+        super().__init__(pos=pos, x=x, y=y)
+        if pos is not None and x is None:
             self.x = pos.new_zeros(pos.shape[0], 0)
         if pos_out is not None:
             self.set_points("out", pos_out)
@@ -61,7 +59,10 @@ class PointData(Data):  # type: ignore[misc]
             self.set_points("latent", pos_latent)
         if sample_id is not None:
             self.sample_id = sample_id
-        self._check()
+        for name, value in others.items():  # graphs come last: new points drop them
+            self[name] = value
+        if pos is not None:  # PyG makes empty objects of this class when it separates a batch
+            self._check()
 
     def set_points(self, kind: str, pos: Tensor) -> None:
         """Set the ``"latent"`` or ``"out"`` positions; graphs that touch them are dropped."""

@@ -18,7 +18,6 @@ from pitgeo.mesh import Mesh, point_fields, read_mesh, write_mesh
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
-from pitgeo.transforms import Compose, UnitBox
 
 __all__ = ["Predictor", "load", "predict_files"]
 
@@ -40,7 +39,7 @@ class Predictor:
         self.path = path
         self.inputs: tuple[str, ...] = tuple(facts["inputs"])
         self.targets: tuple[str, ...] = tuple(facts["targets"])
-        self.transform = pipeline(config, facts["box_scale"])
+        self.transform = config.transform(facts["box_scale"])
 
     @property
     def model(self) -> torch.nn.Module:
@@ -104,12 +103,6 @@ class Predictor:
 
 def _squeeze(field: Any) -> Any:
     return field[:, 0] if field.shape[1] == 1 else field
-
-
-def pipeline(config: RunConfig, box_scale: float | None) -> Compose:
-    """What turns a raw sample into what the model takes: unit box, latent mesh, attention graphs."""
-    model = config.model.options.transform()
-    return model if box_scale is None else Compose((UnitBox(box_scale), *model.transforms))
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:

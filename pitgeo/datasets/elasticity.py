@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch_geometric.data import InMemoryDataset
+from tqdm import tqdm
 
 from pitgeo.data import PointData
 from pitgeo.mesh import Mesh
@@ -44,6 +45,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             over a sample (PiT); ``"coordinates"``: the coordinates alone (Transolver and later papers).
         samples: How many; ``None`` for the benchmark's 1000 and 200.
         pre_transform: Applied once a sample, then cached.
+        progress: Whether to show a progress bar while samples are transformed.
 
     Raises:
         FileNotFoundError: If a raw file is missing.
@@ -63,6 +65,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         protocol: Literal["radii", "coordinates"] = "radii",
         samples: int | None = None,
         pre_transform: Transform | None = None,
+        progress: bool = False,
     ) -> None:
         if split not in ("train", "test"):
             raise ValueError(f"Expected 'split' to be 'train' or 'test' (got {split!r})")
@@ -74,14 +77,15 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         if self.count < 1:
             raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
         self.folder = Path(root) / "raw"
+        self.progress = progress
         self._digest = self._hash(pre_transform)
-        super().__init__(str(root), pre_transform=pre_transform)
+        super().__init__(str(root), pre_transform=pre_transform, log=False)
         try:
-            self.load(self.processed_paths[0], data_cls=PointData)
+            self._load()
         except Exception:  # a broken cache, whatever broke it: never read, always made again
             log.warning("The cache %s cannot be read and is made again", self.processed_paths[0])
             self.process()
-            self.load(self.processed_paths[0], data_cls=PointData)
+            self._load()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -98,9 +102,9 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         """The cache file."""
         return ["samples.pt"]
 
-    def with_transform(self, transform: Transform) -> Elasticity:
+    def with_transform(self, transform: Transform, progress: bool = False) -> Elasticity:
         """The same samples with another cached transform."""
-        result = Elasticity(self.root, self.split, self.protocol, self.count, transform)
+        result = Elasticity(self.root, self.split, self.protocol, self.count, transform, progress)
         result._indices = self._indices
         return result
 
@@ -115,7 +119,8 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             )
         start = 0 if self.split == "train" else total - self.count
         samples = []
-        for number in range(start, start + self.count):
+        numbers = range(start, start + self.count)
+        for number in tqdm(numbers, desc="points and graphs", unit="sample", disable=not self.progress):
             radii = 5 * raw["rr"][:, number] - 1
             data = PointData(
                 pos=_tensor(raw["XY"][:, :, number]),
@@ -129,6 +134,10 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         part = path.with_suffix(".part")
         self.save(samples, str(part))
         part.replace(path)
+
+    def _load(self) -> None:
+        with torch.serialization.safe_globals([PointData]):  # PyG stores the class beside the tensors
+            self.load(self.processed_paths[0], data_cls=PointData)
 
     def polygons(self, index: int) -> NDArray[np.float64] | None:
         """One quadrilateral of the finite-element mesh per Gauss point, ``[972, 4, 2]``; ``None`` for originals."""

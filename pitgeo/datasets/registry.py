@@ -16,7 +16,16 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class ElasticityOptions(BaseModel):
-    """Options of ``data.name = "elasticity"``, see :class:`pitgeo.datasets.Elasticity`."""
+    """Options of ``data.name = "elasticity"``, see :class:`pitgeo.datasets.Elasticity`.
+
+    Args:
+        root: Folder that holds ``raw/``.
+        protocol: Inputs: coordinates and ``"radii"``, or ``"coordinates"`` alone.
+        train: Training samples, the first of the file; those for validation are among them, at the end.
+        validation: How many of them choose the best checkpoint.
+        test: Test samples, the last of the file.
+        generate: Samples to generate where the raw files are missing.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,6 +34,7 @@ class ElasticityOptions(BaseModel):
     train: Count = 1000
     validation: Annotated[int, Field(ge=0)] = 0
     test: Count = 200
+    generate: Count = 2000
 
     @model_validator(mode="after")
     def _check(self) -> ElasticityOptions:
@@ -32,6 +42,11 @@ class ElasticityOptions(BaseModel):
             raise ValueError(
                 f"Expected 'validation' to be less than 'train' = {self.train}, the samples it is taken from "
                 f"(got {self.validation})"
+            )
+        if self.train + self.test > self.generate:
+            raise ValueError(
+                f"Expected 'generate' to be at least {self.train + self.test}, 'train' and 'test' together "
+                f"(got {self.generate})"
             )
         return self
 
@@ -55,11 +70,11 @@ class ElasticityOptions(BaseModel):
         return all((Path(self.root) / "raw" / file).exists() for file in FILES.values())
 
     def prepare(self, progress: bool = True) -> None:
-        """Generate the raw files if they are missing."""
+        """Generate the raw files if they are missing: ``generate`` samples, as many as the originals by default."""
         if not self.is_ready():
             from pitgeo.generators import elasticity  # solvers are needed here alone
 
-            elasticity.generate(Path(self.root) / "raw", samples=self.train + self.test, progress=progress)
+            elasticity.generate(Path(self.root) / "raw", samples=self.generate, progress=progress)
 
     def train_samples(self) -> Elasticity:
         """The samples to train on."""

@@ -269,10 +269,23 @@ def position_factors(pos: Tensor, mask: Tensor | None, scale: Tensor, metric: Me
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N."""
+    """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N.
+
+    What is padded is kept for the backward pass without its zeros.
+    """
     channels, width = value.shape[-1], max(query.shape[-1], value.shape[-1])
-    query, key, value = (pad(part, (0, width - part.shape[-1])) for part in (query, key, value))
-    out = scaled_dot_product_attention(query, key, value, attn_mask=_key_mask(mask), scale=1.0)
+    padded = [pad(part, (0, width - part.shape[-1])) for part in (query, key, value)]
+    kept = {part.data_ptr(): original for part, original in zip(padded, (query, key), strict=False)}
+
+    def pack(tensor: Tensor) -> Tensor | tuple[Tensor, int]:
+        original = kept.get(tensor.data_ptr())
+        return tensor if original is None or tensor.shape[-1] != width else (original.detach(), width)
+
+    def unpack(stored: Tensor | tuple[Tensor, int]) -> Tensor:
+        return stored if isinstance(stored, Tensor) else pad(stored[0], (0, stored[1] - stored[0].shape[-1]))
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        out = scaled_dot_product_attention(*padded, attn_mask=_key_mask(mask), scale=1.0)
     return out[..., :channels]
 
 

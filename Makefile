@@ -1,0 +1,89 @@
+# make train   install if needed, train on two CPU cores, evaluate, predict
+# make test    install if needed, run the tests
+# make lint    style, types and the direction of imports
+# make report  train over several seeds and write the README's table
+# make clean   remove caches (kept: .venv, runs/ and data)
+#
+# PYTHON   the interpreter that .venv is made with, 3.10 to 3.13
+# TORCH    the torch that is installed, one requirement for pip
+# JOBS     files compiled at a time; each takes about 1 GB of memory
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+CONFIG := configs/elasticity_quick.toml
+RUN := runs/quick
+
+VENV := .venv
+RUNPY := $(VENV)/bin/python
+PIP := $(RUNPY) -m pip --disable-pip-version-check
+
+.PHONY: train test lint report setup clean
+.DELETE_ON_ERROR:
+
+train: setup
+	$(RUNPY) scripts/train.py $(CONFIG) --output $(RUN) $(if $(wildcard $(RUN)/last.ckpt),--resume)
+	$(RUNPY) scripts/evaluate.py $(RUN)/best.ckpt
+	$(RUNPY) scripts/predict.py $(RUN)/best.ckpt datasets/elasticity/raw/meshes/*.vtu --output $(RUN)/predicted
+
+test: setup
+	$(RUNPY) -m pytest
+
+lint: setup
+	$(RUNPY) -m ruff check
+	$(RUNPY) -m ruff format --check
+	$(RUNPY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+report: setup
+	$(RUNPY) scripts/report.py $(CONFIG)
+
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find pitgeo tests scripts datasets -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The installation, one step a stamp. The extensions need torch while they are built, so pip must not isolate builds.
+
+VENV_MADE := $(VENV)/.made
+TORCH_INSTALLED := $(VENV)/.installed-$(subst =,-,$(TORCH))
+EXTENSIONS_BUILT := $(VENV)/.built-extensions
+PACKAGE_INSTALLED := $(VENV)/.installed-pitgeo
+
+setup: $(PACKAGE_INSTALLED)
+
+$(VENV_MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "Expected $(PYTHON) to be Python 3.10 to 3.13 (got $$($(PYTHON) --version 2>/dev/null || echo nothing that runs));" \
+	    "name another one, as in: make $(or $(MAKECMDGOALS),train) PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(TORCH_INSTALLED): $(VENV_MADE)
+	$(PIP) install $(TORCH)
+	$(PIP) install ninja setuptools wheel numpy
+	@rm -f $(VENV)/.installed-torch*
+	@touch $@
+
+# Both packages compile file after file. setuptools builds extension modules side by side when a configuration file says
+# so; with CUDA sources it must not, since torch then swaps the one compiler object to and fro. When the stamp is there
+# already, torch has changed, and neither what is installed nor pip's wheels fit it.
+EXTENSIONS := torch-scatter torch-cluster
+COUNT_JOBS := import os, torch; print(1 if torch.cuda.is_available() or os.getenv("FORCE_CUDA") == "1" else os.cpu_count())
+JOBS = $(shell $(RUNPY) -c '$(COUNT_JOBS)')
+INSTALL_EXTENSIONS = DIST_EXTRA_CONFIG="$(CURDIR)/$(VENV)/build.cfg" $(PIP) install --no-build-isolation $(EXTENSIONS)
+AFRESH := --force-reinstall --no-cache-dir --no-deps
+TRY_EXTENSIONS := import torch, torch_cluster, torch_scatter; \
+  torch_cluster.fps(torch.eye(3)); torch_scatter.segment_csr(torch.ones(3), torch.tensor([0, 3]))
+
+$(EXTENSIONS_BUILT): $(TORCH_INSTALLED)
+	@printf '[build_ext]\nparallel = %s\n' $(JOBS) | tee $(VENV)/build.cfg | sed -n 's/parallel = /Files compiled at a time: /p'
+	@echo "Building $(EXTENSIONS) for this torch: about 20 minutes of CPU time, once (pip keeps the wheels)."
+	$(INSTALL_EXTENSIONS) $(if $(wildcard $@),$(AFRESH)) || { \
+	  echo "$(EXTENSIONS) could not be built: the reason is above; they need a C++ compiler, g++ or clang++." >&2; exit 1; }
+	@$(RUNPY) -W ignore -c '$(TRY_EXTENSIONS)' || { \
+	  echo "The wheels that pip had kept do not fit this torch: building them again."; \
+	  $(INSTALL_EXTENSIONS) $(AFRESH) && $(RUNPY) -W ignore -c '$(TRY_EXTENSIONS)'; }
+	@touch $@
+
+$(PACKAGE_INSTALLED): pyproject.toml $(EXTENSIONS_BUILT)
+	$(PIP) install --no-build-isolation -e '.[dev]'
+	@touch $@

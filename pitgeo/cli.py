@@ -1,0 +1,161 @@
+"""The command line: ``pitgeo train|evaluate|predict``. Here alone pitgeo prints, and sets exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from pitgeo.interrupted import InterruptionError
+
+DEVICES = ("auto", "cpu", "gpu")
+ERROR = 2
+"""Exit code when something was asked for that cannot be done."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: The arguments; ``None`` for those of the process.
+
+    Returns:
+        The exit code: 0, 2 for a mistake (one line says which), or 128 and the signal's number.
+    """
+    arguments = _parser().parse_args(argv)
+    with _console():
+        try:
+            return int(arguments.run(arguments))
+        except InterruptionError as interruption:
+            print(f"pitgeo: {interruption}; resume with the same command and --resume", file=sys.stderr)
+            return 128 + interruption.number
+        except KeyboardInterrupt:
+            print("pitgeo: stopped; if the run has a last.ckpt, --resume goes on from there", file=sys.stderr)
+            return 130
+        except (ValueError, TypeError, OSError, ImportError, ArithmeticError) as error:
+            print(f"pitgeo: error: {' '.join(str(error).split())}", file=sys.stderr)
+            return ERROR
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    from pitgeo.config import load_config
+    from pitgeo.run import dry_run, train
+
+    overrides = [*arguments.set]
+    overrides += [f'training.device="{arguments.device}"'] if arguments.device else []
+    overrides += [f'training.precision="{arguments.precision}"'] if arguments.precision else []
+    config = load_config(arguments.config, overrides)
+    if arguments.dry_run:
+        print("\n".join(dry_run(config)))
+        return 0
+    output = arguments.output or Path("runs") / arguments.config.stem
+    trained = train(config, output, arguments.resume, arguments.overwrite, progress=not arguments.quiet)
+    if trained.evaluation:
+        _report(trained.evaluation, trained.checkpoint, output)
+    return 0
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
+    from pitgeo.evaluation import evaluate
+    from pitgeo.training import torch_device
+
+    folder = arguments.checkpoint.parent
+    # Another split's report must not take the place of the test set's.
+    output = arguments.output or (folder if arguments.split == "test" else folder / arguments.split)
+    device = torch_device(arguments.device)
+    result = evaluate(arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet)
+    _report(result, arguments.checkpoint, output)
+    return 0
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    from pitgeo.predict import predict_files
+    from pitgeo.training import torch_device
+
+    def progress(files: Sequence[Path]) -> Iterable[Path]:
+        bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
+        return bar
+
+    device = torch_device(arguments.device)
+    for path in predict_files(arguments.checkpoint, arguments.meshes, arguments.output, device, progress):
+        print(path)
+    return 0
+
+
+def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:
+    from pitgeo.evaluation import format_table
+
+    print(format_table(result))
+    print(f"checkpoint: {checkpoint}\nreport: {output / 'evaluation.json'}, pictures in {output / 'pictures'}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pitgeo", description="Neural operators on point clouds and meshes.")
+    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    train = verbs.add_parser("train", help="train a model, evaluate it once on the test set")
+    train.add_argument("config", type=Path, metavar="CONFIG", help="TOML file of the run, as in configs/")
+    train.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a key, as in training.epochs=5"
+    )
+    train.add_argument("--output", type=Path, metavar="DIR", help="folder of the run (default: runs/<CONFIG's name>)")
+    train.add_argument("--resume", action="store_true", help="go on from the folder's last.ckpt")
+    train.add_argument("--overwrite", action="store_true", help="delete an earlier run's files in the folder")
+    train.add_argument("--dry-run", action="store_true", help="print shapes and the number of parameters, no more")
+    train.add_argument("--device", choices=DEVICES, help="the same as --set training.device=...")
+    train.add_argument("--precision", choices=("32", "bf16"), help="the same as --set training.precision=...")
+    _add_quiet(train)
+    train.set_defaults(run=_train)
+
+    evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
+    evaluate.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
+    evaluate.add_argument("--split", choices=("train", "validation", "test"), default="test", help="default: test")
+    evaluate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_quiet(evaluate)
+    evaluate.set_defaults(run=_evaluate)
+
+    predict = verbs.add_parser("predict", help="predict the fields of mesh files")
+    predict.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
+    predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
+    predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_quiet(predict)
+    predict.set_defaults(run=_predict)
+    return parser
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+
+
+class _Console(logging.Handler):
+    """Write pitgeo's log to the standard error stream, above any progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def _console() -> Iterator[None]:
+    logger = logging.getLogger("pitgeo")
+    handler = _Console(logging.INFO)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,293 @@
+"""One TOML file describes a run; it becomes a typed, frozen :class:`RunConfig`, and every mistake is named."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
+
+from pitgeo.datasets import DATASETS
+from pitgeo.models import MODELS
+from pitgeo.transforms import Compose, UnitBox
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message names the file, the key and what was expected."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Choice(_Table):
+    """A name from a registry, and a table of options for every name in it."""
+
+    name: str
+
+    @property
+    def options(self) -> Any:
+        """The options of the chosen name."""
+        return getattr(self, self.name)
+
+
+class ScalingConfig(_Table):
+    """What is brought to unit size: the positions, the input values, the targets."""
+
+    box: Literal["none", "unit"] = "none"
+    inputs: Literal["none", "channel"] = "none"
+    targets: Literal["none", "channel"] = "channel"
+
+
+class TrainingConfig(_Table):
+    """How the weights are found.
+
+    ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient.
+    """
+
+    epochs: PositiveInt = 100
+    batch_size: PositiveInt = 8
+    loss: Literal["relative_l1", "relative_l2"] = "relative_l2"
+    optimizer: Literal["adam", "adamw"] = "adam"
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    schedule: Literal["cosine", "one_cycle", "constant"] = "cosine"
+    clip: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    devices: PositiveInt = 1
+    precision: Literal["32", "bf16"] = "32"
+
+    @property
+    def norm(self) -> Literal[1, 2]:
+        """The norm of the loss, and of the validation error."""
+        return 1 if self.loss == "relative_l1" else 2
+
+
+class RunConfig(_Table):
+    """Everything that makes a run.
+
+    ``data`` and ``model`` name an entry of :data:`pitgeo.datasets.DATASETS` and :data:`pitgeo.models.MODELS`; every
+    entry has a table of its own, so that changing the name cannot trip over the other's keys.
+    """
+
+    data: Choice
+    model: Choice
+    scaling: ScalingConfig = ScalingConfig()
+    training: TrainingConfig = TrainingConfig()
+
+    def transform(self, box_scale: float | None) -> Compose:
+        """What turns a raw sample into what the model takes: unit box (if it has a scale), latent mesh, graphs."""
+        steps: Compose = self.model.options.transform()
+        return steps if box_scale is None else Compose((UnitBox(box_scale), *steps.transforms))
+
+    def plain(self) -> dict[str, Any]:
+        """The configuration as plain tables, numbers and strings."""
+        return self.model_dump(mode="json")
+
+
+def schema(
+    datasets: Mapping[str, type[BaseModel]] = DATASETS, models: Mapping[str, type[BaseModel]] = MODELS
+) -> type[RunConfig]:
+    """The :class:`RunConfig` of these registries (by default, those of pitgeo, with what was added to them)."""
+    return _schema(tuple(datasets.items()), tuple(models.items()))
+
+
+def load_config(path: str | Path, overrides: Sequence[str] = (), run: type[RunConfig] | None = None) -> RunConfig:
+    """Read a run's TOML file.
+
+    Args:
+        path: The file.
+        overrides: ``"key=value"`` each, the key dotted (``"training.epochs=5"``), the value in TOML or a bare string.
+        run: The schema to check against; ``None`` for :func:`schema`.
+
+    Raises:
+        ConfigError: If the file is missing or is not TOML, a key is unknown or missing, or a value does not fit.
+    """
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.toml")], 1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
+        raise ConfigError(f"{path}: no such configuration file{hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML ({error})") from None
+    return parse_config(table, overrides, source=str(path), run=run)
+
+
+def parse_config(
+    table: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    source: str = "configuration",
+    run: type[RunConfig] | None = None,
+) -> RunConfig:
+    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`."""
+    run = run or schema()
+    plain = json.loads(json.dumps(table, default=str))
+    sources = {}
+    for override in overrides:
+        key, value = _split(override)
+        _put(plain, key, value, f"--set {override}")
+        sources[key] = f"--set {override}"
+    try:
+        # JSON's strict mode: no string becomes a number, yet lists become tuples.
+        return run.model_validate_json(json.dumps(plain, default=str), strict=True)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_messages(error, run, source, sources))) from None
+
+
+def to_toml(config: RunConfig) -> str:
+    """The configuration as TOML text; reading it again gives an equal one."""
+    lines: list[str] = []
+    _write(config.plain(), (), lines)
+    return "\n".join(lines).strip() + "\n"
+
+
+def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """Dotted keys in which two plain configurations differ."""
+    flat = [dict(_flatten(table)) for table in (first, second)]
+    return sorted(key for key in flat[0].keys() | flat[1].keys() if flat[0].get(key) != flat[1].get(key))
+
+
+_Registry = tuple[tuple[str, type[BaseModel]], ...]
+
+
+@lru_cache
+def _schema(datasets: _Registry, models: _Registry) -> type[RunConfig]:
+    return create_model(
+        "RunConfig",
+        __base__=RunConfig,
+        data=(_choice("DataConfig", datasets), ...),
+        model=(_choice("ModelConfig", models), ...),
+    )
+
+
+def _choice(title: str, registry: _Registry) -> type[Choice]:
+    tables: dict[str, Any] = {name: (options, Field(default_factory=options)) for name, options in registry}
+    names: Any = Literal[tuple(name for name, _ in registry)]
+    return create_model(title, __base__=Choice, name=(names, ...), **tables)
+
+
+def _split(override: str) -> tuple[str, Any]:
+    key, equals, text = override.partition("=")
+    key = key.strip()
+    if not equals or not all(key.split(".")):
+        raise ConfigError(f"--set {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return key, text.strip()
+    return key, (parsed["value"] if parsed.keys() == {"value"} else text.strip())
+
+
+def _put(table: dict[str, Any], key: str, value: Any, source: str) -> None:
+    *parents, last = key.split(".")
+    for depth, parent in enumerate(parents, 1):
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{source}: {'.'.join(parents[:depth])} is not a table")
+    table[last] = value
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        if (table := _table_of(field.annotation)) is not None:
+            yield from _keys(table, f"{prefix}{name}.")
+
+
+def _table_of(annotation: Any) -> type[BaseModel] | None:
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def _messages(error: ValidationError, run: type[RunConfig], source: str, sources: Mapping[str, str]) -> list[str]:
+    """One message a key; the alternatives of a union are joined."""
+    messages: dict[tuple[str, str], list[str]] = {}
+    known = list(_keys(run))
+    for entry in error.errors(include_url=False):
+        key = ".".join(str(part) for part in entry["loc"])
+        if entry["type"] != "extra_forbidden":
+            while key not in known and "." in key:  # pydantic adds the member of a union, or the index in a list
+                key = key.rpartition(".")[0]
+        origin = next((text for name, text in sources.items() if _within(key, name) or _within(name, key)), source)
+        if entry["type"] == "extra_forbidden":
+            found, wanted, got = f"{origin}: unknown key {key!r}", _suggest(key, known), ""
+        elif entry["type"] == "missing":
+            found, wanted, got = f"{origin}: the key {key!r} is missing", "", ""
+        else:
+            found, wanted = f"{origin}: {key}: expected ", _expected(entry)
+            got = "" if entry["type"] == "value_error" else f" (got {json.dumps(entry['input'], default=str)})"
+            if entry["type"] == "literal_error" and (near := _near(entry)):
+                got += f"; did you mean {near!r}?"
+        messages.setdefault((found, got), []).append(wanted)
+    return [
+        found + " or ".join(dict.fromkeys(sorted(wanted, key=len))) + got for (found, got), wanted in messages.items()
+    ]
+
+
+def _within(key: str, table: str) -> bool:
+    return f"{key}.".startswith(f"{table}.")
+
+
+def _expected(entry: Any) -> str:
+    message = str(entry["msg"])
+    for prefix in ("Value error, Expected ", "Value error, ", "Input should be "):
+        message = message.removeprefix(prefix)
+    if entry["type"] == "model_type" or "object" in message:
+        message = "a table"
+    if entry["type"] == "literal_error":
+        message = f"one of {message}" if " or " in message else message
+    return message
+
+
+def _near(entry: Any) -> str:
+    names = str(entry["ctx"]["expected"]).split("'")[1::2]
+    return next(iter(difflib.get_close_matches(str(entry["input"]), names, 1)), "")
+
+
+def _suggest(key: str, known: Sequence[str]) -> str:
+    parent, _, last = key.rpartition(".")
+    siblings = [name.rpartition(".")[2] for name in known if name.rpartition(".")[0] == parent]
+    prefix = f"{parent}." if parent else ""
+    if near := difflib.get_close_matches(last, siblings, 1):
+        return f"; did you mean '{prefix}{near[0]}'?"
+    elsewhere = [name for name in known if name.rpartition(".")[2] == last]
+    if siblings and not elsewhere:
+        return f"; the keys there are {', '.join(repr(prefix + name) for name in siblings)}"
+    near = elsewhere or difflib.get_close_matches(key, known, 1, 0)
+    return f"; did you mean {near[0]!r}?"
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    values = {key: value for key, value in table.items() if not isinstance(value, Mapping) and value is not None}
+    if path and (values or not table):
+        lines += ["", f"[{'.'.join(path)}]"]
+    # JSON's numbers, strings and lists are TOML's too.
+    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            _write(value, (*path, key), lines)

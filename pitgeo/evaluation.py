@@ -1,0 +1,255 @@
+"""Errors of a trained model on a split of its data set, and pictures of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from tqdm import tqdm
+
+from pitgeo import plots
+from pitgeo.metrics import relative_error
+from pitgeo.nn import PiT, PositionAttention
+from pitgeo.predict import Predictor, load
+from pitgeo.training.checkpoint_io import write_atomic
+
+log = logging.getLogger(__name__)
+
+Split = Literal["train", "validation", "test"]
+SPLITS = ("train", "validation", "test")
+NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
+
+
+def evaluate(
+    checkpoint: Path | str,
+    output: Path | str | None = None,
+    split: Split = "test",
+    device: str = "cpu",
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Predict every sample of a split, and write ``evaluation.json`` and ``pictures/*.png``.
+
+    The data set is the one named in the checkpoint. Errors are relative, a number per sample and target channel;
+    their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative l2
+    error, averaged over channels.
+
+    Args:
+        checkpoint: A checkpoint written by training.
+        output: Folder for what is written; ``None`` for the checkpoint's own.
+        split: Which samples.
+        device: Where the model runs, as torch names it.
+        progress: Show a progress bar (in a terminal only).
+
+    Returns:
+        What ``evaluation.json`` holds.
+
+    Raises:
+        ValueError: If the split is unknown or empty, or a prediction is not finite.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
+    checkpoint = Path(checkpoint)
+    folder = checkpoint.parent if output is None else Path(output)
+    predictor = load(checkpoint, device)
+    config = predictor.config
+    samples = getattr(config.data.options, f"{split}_samples")()
+    if len(samples) == 0:
+        raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
+
+    start = time.perf_counter()
+    predictions = _predict(predictor, samples, progress)
+    seconds = time.perf_counter() - start
+    ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
+    truths = [samples[number].y for number in range(len(samples))]
+    errors = {name: _errors(predictions, truths, norm) for name, norm in NORMS}
+    order = np.argsort(errors["relative_l2"].mean(1), kind="stable")
+    chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
+
+    result = {
+        "checkpoint": checkpoint.name,
+        "dataset": config.data.name,
+        "protocol": getattr(config.data.options, "protocol", None),
+        "data": config.data.options.model_dump(mode="json"),
+        "split": split,
+        "samples": len(samples),
+        "model": config.model.name,
+        "parameters": predictor.parameters,
+        "seed": config.training.seed,
+        "epochs": config.training.epochs,
+        "errors": {
+            target: {name: _statistics(values[:, channel]) for name, values in errors.items()}
+            for channel, target in enumerate(predictor.targets)
+        },
+        **{
+            which: {"sample_id": ids[number], "relative_l2": float(errors["relative_l2"][number].mean())}
+            for which, number in chosen.items()
+        },
+        "prediction_seconds": round(seconds, 3),
+        "device": device,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "trained_with": predictor.facts["versions"],
+    }
+    draw(predictor, samples, predictions, chosen, result, folder / "pictures")
+    metrics = checkpoint.parent / "metrics.csv"
+    if metrics.exists():
+        plots.loss_curves(metrics, folder / "pictures" / "loss.png")
+    write_json(folder / "evaluation.json", result)
+    return result
+
+
+def draw(
+    predictor: Predictor,
+    samples: Any,
+    predictions: Sequence[Tensor],
+    chosen: dict[str, int],
+    result: dict[str, Any],
+    folder: Path,
+) -> None:
+    """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
+
+    Fields and latent points are drawn in the plane only; with several targets, the file names end in the target.
+    """
+    first = samples[chosen["median"]]
+    if first.pos.shape[1] == 2:
+        for channel, target in enumerate(predictor.targets):
+            rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
+            name = "fields.png" if len(predictor.targets) == 1 else f"fields_{target}.png"
+            label = getattr(samples, "labels", {}).get(target, target.replace("_", " "))
+            plots.field_triptych(rows, folder / name, label)
+        prepared = predictor.transform(first)
+        if not prepared.coincide("input", "latent"):
+            pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
+            plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
+    else:
+        log.info("Fields are not drawn: positions have %d axes, not 2", first.pos.shape[1])
+    if isinstance(predictor.model, PiT):
+        facts = predictor.facts
+        plots.length_scales(_scales(predictor.model), folder / "length_scales.png", facts["spacing"], facts["extent"])
+
+
+def format_table(result: dict[str, Any]) -> str:
+    """An evaluation as a table to print.
+
+    Example:
+        >>> statistics = dict(mean=0.0123, lower_quartile=0.01, median=0.012, upper_quartile=0.014)
+        >>> worst = {"sample_id": 7, "relative_l2": 0.05}
+        >>> print(format_table({
+        ...     "checkpoint": "last.ckpt", "model": "pit", "parameters": 1000, "seed": 0,
+        ...     "dataset": "elasticity", "protocol": "radii", "split": "test", "samples": 200,
+        ...     "errors": {"von_mises": {"relative_l2": statistics}},
+        ...     "best": worst, "median": worst, "worst": worst}))
+        last.ckpt: pit, 1,000 parameters, seed 0
+        elasticity (radii), 200 test samples
+        <BLANKLINE>
+        target     error            mean       25%    median       75%
+        von_mises  relative l2   0.01230   0.01000   0.01200   0.01400
+        <BLANKLINE>
+        best sample 7 (0.05000), median sample 7 (0.05000), worst sample 7 (0.05000)
+    """
+    protocol = f" ({result['protocol']})" if result["protocol"] else ""
+    width = max(6, *(len(target) for target in result["errors"]))
+    lines = [
+        f"{result['checkpoint']}: {result['model']}, {result['parameters']:,} parameters, seed {result['seed']}",
+        f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
+        "",
+        f"{'target':{width}}  {'error':11}  {'mean':>8}  {'25%':>8}  {'median':>8}  {'75%':>8}",
+    ]
+    for target, norms in result["errors"].items():
+        for name, numbers in norms.items():
+            columns = (numbers[key] for key in ("mean", "lower_quartile", "median", "upper_quartile"))
+            cells = "  ".join(f"{value:8.5f}" for value in columns)
+            lines.append(f"{target:{width}}  {name.replace('_', ' '):11}  {cells}")
+    chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.5f})" for which in _CHOSEN)
+    return "\n".join([*lines, "", ", ".join(chosen)])
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for package in ("pitgeo", "torch", "torch-geometric", "lightning", "numpy"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+            found[package] = "unknown"
+    return found
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file whole or not at all; NaN is refused."""
+    write_atomic(path, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
+
+
+_CHOSEN = ("best", "median", "worst")
+
+
+def _predict(predictor: Predictor, samples: Any, progress: bool) -> list[Tensor]:
+    size = predictor.config.training.batch_size
+    predictions: list[Tensor] = []
+    with tqdm(
+        total=len(samples), desc="predict", unit="sample", disable=not progress or not sys.stderr.isatty()
+    ) as bar:
+        for start in range(0, len(samples), size):
+            batch = [samples[number] for number in range(start, min(start + size, len(samples)))]
+            counts = [sample.y.shape[0] for sample in batch]
+            for sample, prediction in zip(batch, predictor.predict(batch).split_with_sizes(counts), strict=True):
+                if not bool(torch.isfinite(prediction).all()):
+                    raise ValueError(
+                        f"Expected finite predictions (got NaN or infinity in sample {sample.get('sample_id')}); the "
+                        f"model has diverged: evaluate an earlier checkpoint, or train with a lower learning rate"
+                    )
+                predictions.append(prediction)
+            bar.update(len(batch))
+    return predictions
+
+
+def _errors(predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2]) -> NDArray[np.float64]:
+    """Errors ``[samples, channels]``."""
+    pairs = zip(predictions, truths, strict=True)
+    return torch.cat([relative_error(prediction, truth, norm=norm) for prediction, truth in pairs]).double().numpy()
+
+
+def _scales(model: PiT) -> list[tuple[str, str, ArrayLike]]:
+    local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
+    return [
+        (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
+        for name, lengths in model.length_scales()
+    ]
+
+
+def _statistics(values: NDArray[np.float64]) -> dict[str, float]:
+    low, middle, high = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
+    return {
+        "mean": float(values.mean()),
+        "median": middle,
+        "lower_quartile": low,
+        "upper_quartile": high,
+        "smallest": float(values.min()),
+        "largest": float(values.max()),
+    }
+
+
+def _row(
+    samples: Any, predictions: Sequence[Tensor], which: str, number: int, channel: int, result: dict[str, Any]
+) -> plots.FieldSample:
+    sample = samples[number]
+    polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
+    return plots.FieldSample(
+        f"{which}: sample {result[which]['sample_id']}, relative l2 error {result[which]['relative_l2']:.4f}",
+        polygons,
+        sample.points("output")[0].numpy(),
+        sample.y[:, channel].numpy(),
+        predictions[number][:, channel].numpy(),
+    )

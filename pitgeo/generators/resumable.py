@@ -1,0 +1,252 @@
+"""Making many samples in parts that survive an interruption, and putting files in place whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import multiprocessing
+import os
+import shutil
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+log = logging.getLogger(__name__)
+
+Arrays = dict[str, NDArray[Any]]
+MANIFEST = "generated.json"
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def parts_folder(output: Path, settings: Mapping[str, Any]) -> Path:
+    """Folder of the parts made with these settings; the number of samples does not count."""
+    key = json.dumps({name: value for name, value in settings.items() if name != "samples"}, sort_keys=True)
+    return output / "parts" / hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def is_generated(output: Path, names: list[str], settings: Mapping[str, Any]) -> bool:
+    """Whether the files are there already, made with these settings and at least as many samples.
+
+    Raises:
+        FileExistsError: If there are files that must not be replaced: made with other settings, or not generated.
+    """
+    present = [name for name in names if (output / name).exists()]
+    path = output / MANIFEST
+    if not present:
+        return False
+    if not path.exists():
+        raise FileExistsError(
+            f"Expected {output} to hold no files that were not generated (got {', '.join(present)} without "
+            f"{MANIFEST}, so they may be downloaded originals); choose another output folder"
+        )
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        made, hashes, complete = manifest["settings"], manifest["files"], manifest["complete"]
+        same = {**made, "samples": 0} == {**settings, "samples": 0}
+        enough = made["samples"] >= settings["samples"] if complete else made["samples"] == settings["samples"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileExistsError(
+            f"Expected {path} to be a manifest of generated files (got {error!r}); delete the folder, or choose "
+            f"another output folder"
+        ) from error
+    changed = [name for name in present if hashes.get(name) != _hash(output / name)]
+    if changed:
+        raise FileExistsError(
+            f"Expected {output} to hold no files that were not generated (got {', '.join(changed)}, different from "
+            f"those listed in {MANIFEST}); choose another output folder"
+        )
+    if not same or not enough:
+        raise FileExistsError(
+            f"Expected the files in {output} to be made with {dict(settings)} (got {made}); delete them, or choose "
+            f"another output folder"
+        )
+    if complete and len(present) == len(names):
+        return True
+    if made["samples"] != settings["samples"]:  # some files are missing, and the others have more samples
+        raise FileExistsError(
+            f"Expected all of {', '.join(names)} in {output} (got {', '.join(present)}, with {made['samples']} "
+            f"samples); ask for as many, delete them, or choose another output folder"
+        )
+    return False
+
+
+def compute(
+    solver: Callable[[int], Arrays],
+    samples: int,
+    folder: Path,
+    chunk: int,
+    processes: int | None = None,
+    progress: bool = True,
+) -> Arrays:
+    """Arrays of samples 0 to ``samples``, stacked along a new first axis.
+
+    Finished parts are kept in ``folder``, and those that are there already are not made again.
+
+    Args:
+        solver: Makes one sample from its number; a module's function, or a partial of one, so that it can be sent to
+            other processes.
+        samples: How many.
+        folder: Where to keep the parts.
+        chunk: Samples a part.
+        processes: How many processes; 1 to work in this one, ``None`` for as many as there are cores.
+        progress: Whether to show a progress bar.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ranges = [(start, min(start + chunk, samples)) for start in range(0, samples, chunk)]
+    missing = [span for span in ranges if _read(folder, *span) is None]
+    ready = samples - sum(stop - start for start, stop in missing)
+    if ready:
+        log.info("Going on after %d of %d samples, found in %s", ready, samples, folder)
+    if processes is None:
+        processes = _cores()
+    with tqdm(total=samples, initial=ready, disable=not progress, unit="sample", smoothing=0.05) as bar:
+        for count in _finished(solver, missing, folder, min(processes, len(missing))):
+            bar.update(count)
+    parts = []
+    for span in ranges:
+        part = _read(folder, *span)
+        if part is None:
+            raise OSError(f"Expected {_name(folder, *span)} to be complete (got a broken file); run this again")
+        parts.append(part)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def publish(output: Path, contents: Mapping[str, NDArray[Any] | Arrays], settings: Mapping[str, Any]) -> None:
+    """Write the files and their manifest, each under its final name only once it is whole.
+
+    Args:
+        output: Folder to write to.
+        contents: An array (``.npy``) or a dictionary of arrays (``.npz``) for each file name.
+        settings: What the manifest says about how the files were made.
+    """
+    hashes = {}
+    for name, content in contents.items():
+        with _partial(output, name).open("wb") as file:
+            if isinstance(content, dict):
+                np.savez(file, **content)  # type: ignore[arg-type]
+            else:
+                np.save(file, content)
+            file.flush()
+            os.fsync(file.fileno())
+        hashes[name] = _hash(_partial(output, name))
+    # The manifest comes first, so that an interruption between two files does not leave them looking like originals.
+    manifest = {"settings": dict(settings), "complete": False, "files": hashes}
+    _write_manifest(output, manifest)
+    for name in contents:
+        _partial(output, name).replace(output / name)
+    _write_manifest(output, {**manifest, "complete": True})
+
+
+def discard_parts(output: Path, settings: Mapping[str, Any]) -> None:
+    """Delete the parts made with these settings; those of other settings stay."""
+    folder = parts_folder(output, settings)
+    if folder.exists():
+        shutil.rmtree(folder)
+    if folder.parent.exists() and not any(folder.parent.iterdir()):
+        folder.parent.rmdir()
+
+
+def _finished(
+    solver: Callable[[int], Arrays], spans: list[tuple[int, int]], folder: Path, processes: int
+) -> Iterator[int]:
+    if processes <= 1:
+        for span in spans:
+            yield _make(solver, folder, *span)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent)
+    try:
+        with _single_threaded():  # the processes start with the first task
+            futures = [pool.submit(_make, solver, folder, *span) for span in spans]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed, instead of waiting for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _make(solver: Callable[[int], Arrays], folder: Path, start: int, stop: int) -> int:
+    rows = [solver(number) for number in range(start, stop)]
+    path = _name(folder, start, stop)
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    with partial.open("wb") as file:
+        np.savez(file, **{name: np.stack([row[name] for row in rows]) for name in rows[0]})  # type: ignore[arg-type]
+    partial.replace(path)
+    return stop - start
+
+
+def _read(folder: Path, start: int, stop: int) -> Arrays | None:
+    path = _name(folder, start, stop)
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as stream, np.load(stream) as file:  # np.load leaves a broken file open
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        log.warning("The part %s cannot be read and is made again", path)
+        return None
+    return arrays if arrays and all(len(array) == stop - start for array in arrays.values()) else None
+
+
+def _name(folder: Path, start: int, stop: int) -> Path:
+    return folder / f"{start:06d}-{stop:06d}.npz"
+
+
+def _partial(output: Path, name: str) -> Path:
+    return output / f".{name}.partial"
+
+
+def _write_manifest(output: Path, manifest: Mapping[str, Any]) -> None:
+    partial = _partial(output, MANIFEST)
+    partial.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    partial.replace(output / MANIFEST)
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """One BLAS thread for processes that start meanwhile: the variables are read when numpy is imported."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,100 @@
+"""Relative errors of a batch of fields on point sets of unequal sizes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.utils import segment
+
+
+def relative_error(
+    prediction: Tensor,
+    target: Tensor,
+    batch: Tensor | None = None,
+    batch_size: int | None = None,
+    norm: Literal[1, 2] = 2,
+    sample_id: Tensor | None = None,
+) -> Tensor:
+    r"""Relative l1 or l2 error of every sample and channel.
+
+    .. math::
+        e_{bk} = \frac{\lVert \hat{y}_{bk} - y_{bk} \rVert_p}{\lVert y_{bk} \rVert_p}
+
+    Norms run over the points of one sample. Sums are taken in float64, so that neither large values nor millions of
+    points spoil them; the gradient of a perfect prediction is zero, not NaN.
+
+    Args:
+        prediction: Predicted values ``[M, K]``.
+        target: True values ``[M, K]``; nothing is broadcast.
+        batch: The sample of every point, ``[M]``, not decreasing; ``None`` for one sample.
+        batch_size: Number of samples ``B``; ``None`` for the last entry of ``batch`` plus one.
+        norm: ``1`` or ``2``.
+        sample_id: Numbers of the samples in their data set, ``[B]``, for messages.
+
+    Shapes:
+        - **output** ``[B, K]``
+
+    Raises:
+        ValueError: If shapes disagree, ``batch`` is not sorted, or the target of a sample is zero throughout.
+
+    Example:
+        >>> import torch
+        >>> relative_error(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [2.0]]), norm=1)
+        tensor([[0.3333]])
+
+    Reference:
+        Chen and Wu, ICML 2024, section 4.
+    """
+    if norm not in (1, 2):
+        raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
+    if prediction.dim() != 2 or prediction.shape != target.shape:
+        raise ValueError(
+            "Expected 'prediction' and 'target' to have one shape [M, K] "
+            f"(got {list(prediction.shape)} and {list(target.shape)}); reshape them, nothing is broadcast"
+        )
+    pointer = _pointer(prediction.shape[0], batch, batch_size, prediction.device)
+    if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
+        raise ValueError(
+            f"Expected 'sample_id' to have one entry for every of {pointer.numel() - 1} samples "
+            f"(got {sample_id.numel()})"
+        )
+    truth = target.double()
+    error = _norm(prediction.double() - truth, pointer, norm)
+    size = _norm(truth, pointer, norm)
+    if bool((size == 0).any()):
+        sample, channel = (int(number) for number in (size == 0).nonzero()[0])
+        name = int(sample_id.flatten()[sample]) if sample_id is not None else sample
+        raise ValueError(
+            f"Expected the target of every sample to be non-zero somewhere (got zeros throughout in sample {name}, "
+            f"channel {channel}); a relative error is not defined there: leave the sample out"
+        )
+    dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
+    return (error / size).to(dtype)
+
+
+def _norm(values: Tensor, pointer: Tensor, norm: int) -> Tensor:
+    if norm == 1:
+        total: Tensor = segment(values.abs(), pointer)
+        return total
+    square: Tensor = segment(values.square(), pointer)
+    zero = square == 0  # there the gradient of a square root is infinite; NaN must stay NaN
+    return torch.where(zero, 0.0, torch.where(zero, 1.0, square).sqrt())
+
+
+def _pointer(points: int, batch: Tensor | None, batch_size: int | None, device: torch.device) -> Tensor:
+    if batch is None:
+        if batch_size not in (None, 1):
+            raise ValueError(f"Expected 'batch' for {batch_size} samples (got None)")
+        return torch.tensor([0, points], device=device)
+    if batch.dim() != 1 or batch.shape[0] != points:
+        raise ValueError(f"Expected 'batch' to have shape [{points}] (got {list(batch.shape)})")
+    if bool((batch[1:] < batch[:-1]).any()):
+        raise ValueError("Expected 'batch' to be sorted (got a decreasing entry); sort the points by sample")
+    last = int(batch[-1]) if points else -1
+    size = last + 1 if batch_size is None else batch_size
+    if last >= size or (points and int(batch[0]) < 0):
+        raise ValueError(f"Expected 'batch' to lie in 0..{size - 1} (got {int(batch[0])}..{last})")
+    count = torch.bincount(batch, minlength=size)
+    return torch.cat([count.new_zeros(1), count.cumsum(0)])

@@ -1,0 +1,263 @@
+"""A whole run, from its configuration to the evaluated checkpoint."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import shutil
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning.pytorch.utilities import rank_zero_only
+from torch import nn
+
+from pitgeo.config import RunConfig, difference, to_toml
+from pitgeo.data import PointData
+from pitgeo.evaluation import evaluate, versions
+from pitgeo.neighbors import spacing
+from pitgeo.scaling import Scaling
+from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, torch_device, write_atomic
+from pitgeo.transforms import UnitBox
+from pitgeo.transforms.unit_box import extent
+
+log = logging.getLogger(__name__)
+
+RESULTS = ("best.ckpt", "last.ckpt", "metrics.csv", "evaluation.json")
+OTHERS = ("config.toml", "log.txt", "tensorboard", "pictures")
+MACHINE = ("training.device", "root")
+"""Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run leaves behind.
+
+    Args:
+        checkpoint: The checkpoint that was evaluated.
+        evaluation: What :func:`pitgeo.evaluation.evaluate` found on the test set.
+    """
+
+    checkpoint: Path
+    evaluation: dict[str, Any]
+
+
+def train(
+    config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False, progress: bool = False
+) -> Trained:
+    """Prepare the data, train, and evaluate once on the test set.
+
+    Seeds the generators of Python, numpy and torch, and has torch flush denormal numbers to zero, which are dreadfully
+    slow on CPUs and abound where weights fall off quickly.
+
+    Args:
+        config: The run.
+        output: Folder of the run.
+        resume: Go on from the folder's ``last.ckpt``.
+        overwrite: Delete an earlier run's files in the folder.
+        progress: Show bars on the standard error stream.
+
+    Raises:
+        ValueError: If the folder holds another run, or its checkpoint does not fit the configuration.
+        FileNotFoundError: If there is nothing to resume.
+        InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
+        NonFiniteError: If the loss or a weight became NaN or infinite.
+    """
+    torch.set_flush_denormal(True)  # before any thread is started: threads inherit it
+    device = torch_device(config.training.device)
+    first = int(getattr(rank_zero_only, "rank", 0) or 0) == 0
+    if first:
+        _claim(config, output, resume, overwrite)
+    with _log_file(output / "log.txt" if first else None):
+        if resume and (finished := _finished(config, output)) is not None:
+            log.info("The run in %s has finished already; nothing is left to do", output)
+            return finished
+        options = config.data.options
+        if not options.is_ready():
+            log.info("The raw files of %s are missing in %s: generating them", config.data.name, options.root)
+            options.prepare(progress=progress)
+        module, samples, held_out = _prepare(config, progress)
+        if first:
+            write_atomic(output / "config.toml", to_toml(config).encode())
+        log.info(
+            "Training %s parameters on %d samples, %d held out for validation; results go to %s",
+            f"{_parameters(module.model):,}",
+            len(samples),
+            len(held_out),
+            output,
+        )
+        checkpoint = fit(module, samples, held_out, output, resume, progress)
+        if not first:
+            return Trained(checkpoint, {})
+        log.info("Evaluating %s on the test set", checkpoint)
+        return Trained(checkpoint, evaluate(checkpoint, output, "test", device, progress))
+
+
+def dry_run(config: RunConfig) -> list[str]:
+    """Build everything and train nothing; say what the run would work on.
+
+    Takes the first training sample, or a made-up one of the same shape while there are no files.
+    """
+    options = config.data.options
+    points, axes, values, targets = options.shapes
+    if options.is_ready():
+        sample, source = options.train_samples()[0], "from the raw files"
+    else:
+        pos = torch.rand(points, axes, generator=torch.Generator().manual_seed(0))
+        sample = PointData(pos=pos, x=torch.zeros(points, values), y=torch.zeros(points, targets))
+        source = "as declared; the raw files are not there yet"
+    sample = config.transform(_box_scale(config, [sample]))(sample)
+    model = _build(config, [sample])
+    latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
+    split = f"{options.train - options.validation} train, {options.validation} validation"
+    return [
+        f"data: {config.data.name} ({split}, {options.test} test), {source}",
+        f"input points: {sample.pos.shape[0]} in {sample.pos.shape[1]}D",
+        f"input channels: {sample.input_dim} ({sample.pos.shape[1]} coordinates, {sample.x.shape[1]} values)",
+        f"latent points: {latent.shape[0]}",
+        f"output points: {output.shape[0]}",
+        f"output channels: {sample.y.shape[1]} ({', '.join(options.targets)})",
+        f"model: {config.model.name}",
+        f"parameters: {_parameters(model):,}",
+    ]
+
+
+def _prepare(config: RunConfig, progress: bool) -> tuple[OperatorModule, Sequence[PointData], Sequence[PointData]]:
+    options = config.data.options
+    raw = options.train_samples()
+    box_scale = _box_scale(config, raw)
+    transform = config.transform(box_scale)
+    samples = list(raw.with_transform(transform, progress))
+    held_out = list(options.validation_samples().with_transform(transform, progress)) if options.validation else []
+    _seed(config.training.seed)
+    model = _build(config, samples)
+    inputs = Scaling.fit((sample.x for sample in samples), config.scaling.inputs)
+    targets = Scaling.fit((sample.y for sample in samples), config.scaling.targets)
+    module = OperatorModule(model, inputs, targets, config.training, facts=_facts(config, samples, box_scale))
+    return module, samples, held_out
+
+
+def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
+    return UnitBox.fit(samples).scale if config.scaling.box == "unit" else None
+
+
+def _build(config: RunConfig, samples: Sequence[PointData]) -> nn.Module:
+    shape = _shape(samples)
+    model: nn.Module = config.model.options.build(
+        shape["in_channels"], shape["out_channels"], shape["spacing"], shape["extent"]
+    )
+    return model
+
+
+def _shape(samples: Sequence[PointData]) -> dict[str, Any]:
+    few = samples[:: max(1, len(samples) // 10)]
+    return {
+        "in_channels": samples[0].input_dim,
+        "out_channels": int(samples[0].y.shape[1]),
+        "spacing": statistics.median(spacing(sample.pos) for sample in few),
+        "extent": extent(samples),
+    }
+
+
+def _facts(config: RunConfig, samples: Sequence[PointData], box_scale: float | None) -> dict[str, Any]:
+    """What a checkpoint says about itself."""
+    options = config.data.options
+    return {
+        "format": FORMAT,
+        "config": config.plain(),
+        **_shape(samples),
+        "inputs": list(options.inputs),
+        "targets": list(options.targets),
+        "box_scale": box_scale,
+        "versions": versions(),
+    }
+
+
+def _claim(config: RunConfig, output: Path, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder that holds another run."""
+    if resume and overwrite:
+        raise ValueError("Expected either to resume a run or to overwrite it (got both)")
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"Expected the output to be a folder (got the file {output})")
+    output.mkdir(parents=True, exist_ok=True)
+    if resume:
+        _check_resume(config, output / "last.ckpt")
+        return
+    for part in output.glob(".*.part"):  # of a process that was killed while it wrote
+        part.unlink()
+    found = [name for name in RESULTS if (output / name).exists()]
+    if found and not overwrite:
+        raise ValueError(
+            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
+            f"another folder by --output, or delete it by --overwrite"
+        )
+    for name in (*RESULTS, *OTHERS) if overwrite else ():
+        path = output / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _check_resume(config: RunConfig, last: Path) -> None:
+    if not last.exists():
+        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
+    old, new = read_checkpoint(last)["pitgeo"]["config"], config.plain()
+    keys = [key for key in difference(old, new) if key not in MACHINE and key.rpartition(".")[2] not in MACHINE]
+    if keys:
+        changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
+        raise ValueError(
+            f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
+            f"another run by --output"
+        )
+
+
+def _at(table: Any, key: str) -> Any:
+    for part in key.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
+
+
+def _finished(config: RunConfig, output: Path) -> Trained | None:
+    """What a finished run left: the test set is not touched again."""
+    report = output / "evaluation.json"
+    if not report.exists():
+        return None
+    name = "best.ckpt" if config.data.options.validation else "last.ckpt"
+    return Trained(output / name, json.loads(report.read_text(encoding="utf-8")))
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def _parameters(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@contextmanager
+def _log_file(path: Path | None) -> Iterator[None]:
+    """Also write pitgeo's log to a file, down to the details and the traceback of what went wrong.
+
+    Without a file, as on all devices but the first, only warnings are logged.
+    """
+    logger = logging.getLogger("pitgeo")
+    handler = logging.NullHandler() if path is None else logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING if path is None else logging.DEBUG)
+    try:
+        yield
+    except BaseException as error:
+        logger.debug("Stopped by %s", type(error).__name__, exc_info=True)
+        raise
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+        handler.close()

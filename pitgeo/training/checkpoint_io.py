@@ -1,0 +1,108 @@
+"""Checkpoint files that are either complete or not there."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch.plugins.io import CheckpointIO
+
+
+class AtomicCheckpointIO(CheckpointIO):
+    """Write beside the target, flush to the disk, then rename; read without unpickling anything.
+
+    Lightning's own goes through the temporary directory, which is not atomic across file systems. If writing fails,
+    the file that was there before stays as it is.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
+        """Write a checkpoint.
+
+        Raises:
+            OSError: If it cannot be written, say because the disk is full; the message names the file.
+        """
+        if storage_options is not None:
+            raise TypeError(f"Expected no 'storage_options' (got {storage_options!r})")
+        buffer = io.BytesIO()  # torch.save hides the disk's own error when it writes the file itself
+        torch.save(checkpoint, buffer)
+        write_atomic(Path(path), buffer.getbuffer())
+
+    def load_checkpoint(
+        self, path: str | Path, map_location: Any = lambda storage, location: storage, weights_only: bool | None = True
+    ) -> dict[str, Any]:
+        """Read a checkpoint; only tensors and plain Python objects are accepted."""
+        return read_checkpoint(Path(path), map_location)
+
+    def remove_checkpoint(self, path: str | Path) -> None:
+        """Delete a checkpoint, if it is there."""
+        Path(path).unlink(missing_ok=True)
+
+
+def read_checkpoint(path: Path, map_location: Any = "cpu") -> dict[str, Any]:
+    """Read a checkpoint of pitgeo.
+
+    Raises:
+        FileNotFoundError: If there is none.
+        ValueError: If the file is not a checkpoint of pitgeo, is broken, or has another format number.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"Expected a checkpoint at {path} (got no such file)")
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
+    except Exception as error:  # torch.load raises what it likes on a broken file
+        raise ValueError(
+            f"Expected {path} to be a checkpoint of pitgeo (got a file that cannot be read: "
+            f"{str(error).splitlines()[0] if str(error) else type(error).__name__})"
+        ) from error
+    facts = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
+    if not isinstance(facts, dict):
+        raise ValueError(f"Expected {path} to be a checkpoint of pitgeo (got a file without the key 'pitgeo')")
+    if facts.get("format") != FORMAT:
+        raise ValueError(
+            f"Expected {path} to be a checkpoint of format {FORMAT} (got {facts.get('format')!r}, written by pitgeo "
+            f"{facts.get('versions', {}).get('pitgeo', 'of unknown version')}); use that version, or train again"
+        )
+    return checkpoint
+
+
+def write_atomic(path: Path, content: bytes | memoryview) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        OSError: If it cannot be written; the message names the file, and what was there before stays.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        kept = "; the file that was there before is kept" if path.exists() else ""
+        raise OSError(error.errno, f"{path} could not be written ({error.strerror or error}){kept}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself last; not every system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+FORMAT = 1
+"""Number of the checkpoint format; one that differs is refused."""

@@ -1,0 +1,139 @@
+"""Lightning's Trainer round an operator module: everything of training but where data and model come from."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from pitgeo.config import TrainingConfig
+from pitgeo.data import PointData
+from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
+from pitgeo.training.checkpoints import Checkpoints
+from pitgeo.training.history import History
+from pitgeo.training.loader import BatchLoader
+from pitgeo.training.loader_state import LoaderState
+from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.progress import Progress
+from pitgeo.training.random_state import RandomState
+from pitgeo.training.stop_on_signal import StopOnSignal
+
+log = logging.getLogger(__name__)
+
+
+def fit(
+    module: OperatorModule,
+    train: Sequence[PointData],
+    validation: Sequence[PointData],
+    output: Path,
+    resume: bool = False,
+    progress: bool = False,
+    callbacks: Sequence[Callback] = (),
+) -> Path:
+    """Train a module; write ``last.ckpt``, ``best.ckpt``, ``metrics.csv`` and ``tensorboard/`` to a folder.
+
+    An interrupted and resumed run ends, on the CPU, with the very same weights as one that was not interrupted.
+
+    Args:
+        module: The model with its scalings and training options.
+        train: Training samples, with all the model needs.
+        validation: Samples on which ``best`` is chosen; may be empty, and then there is no ``best``.
+        output: The folder.
+        resume: Go on from the folder's ``last.ckpt``.
+        progress: Show a bar on the standard error stream.
+        callbacks: Further callbacks of Lightning; they come first.
+
+    Returns:
+        The checkpoint to report: ``best.ckpt``, or ``last.ckpt`` if there is no validation.
+
+    Raises:
+        InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
+        NonFiniteError: If the loss or a weight became NaN or infinite; ``last.ckpt`` is left as it was.
+        OSError: If a file cannot be written.
+    """
+    training = module.training_config
+    loader = BatchLoader(train, training.batch_size, training.seed)
+    module.steps = len(loader) * training.epochs
+    history, checkpoints = History(output / "metrics.csv"), Checkpoints(output)
+    last = checkpoints.last
+    done = int(read_checkpoint(last)["global_step"]) if resume else 0
+    trained: list[Callback] = [*callbacks, RandomState(), LoaderState(loader), history]
+    trained += [Progress(history)] if progress else []
+    trained += [checkpoints, StopOnSignal(last)]
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    with _quiet():
+        trainer = _trainer(training, output, trained, done, bool(validation))
+        try:
+            trainer.fit(
+                module,
+                loader,
+                BatchLoader(validation, training.batch_size) if validation else [],
+                ckpt_path=last if resume else None,
+                weights_only=True,
+            )
+        except NonFiniteError as error:
+            kept = f"the last good checkpoint is {last}" if last.exists() else "no checkpoint had been written yet"
+            raise NonFiniteError(f"{error}; {kept}; try a lower learning rate or training.clip") from error
+        except SystemExit as error:  # what Lightning makes of a Ctrl-C before the first step
+            if isinstance(error.__context__, KeyboardInterrupt):
+                signal.signal(signal.SIGINT, on_interrupt)  # Lightning leaves it ignored
+                raise KeyboardInterrupt from None
+            raise
+    return checkpoints.best if validation else last
+
+
+def torch_device(device: str) -> str:
+    """Name in torch of ``"auto"``, ``"cpu"`` or ``"gpu"``.
+
+    Raises:
+        ValueError: If a GPU is asked for and there is none.
+    """
+    available = torch.cuda.is_available()
+    if device == "gpu" and not available:
+        raise ValueError("Expected a GPU, as 'gpu' was asked for (got none that torch can use); choose 'cpu' or 'auto'")
+    return "cuda" if available and device != "cpu" else "cpu"
+
+
+def _trainer(training: TrainingConfig, output: Path, callbacks: list[Callback], done: int, validate: bool) -> Trainer:
+    accelerator = "gpu" if torch_device(training.device) == "cuda" else "cpu"
+    return Trainer(
+        accelerator=accelerator,
+        devices=training.devices,
+        strategy="ddp" if training.devices > 1 else "auto",
+        precision="bf16-mixed" if training.precision == "bf16" else "32-true",
+        max_epochs=training.epochs,
+        gradient_clip_val=training.clip,
+        logger=TensorBoardLogger(output, name="tensorboard", version="", purge_step=done + 1 if done else None),
+        callbacks=callbacks,
+        plugins=[AtomicCheckpointIO()],
+        limit_val_batches=None if validate else 0,
+        log_every_n_steps=1,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=output,
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Lightning's notes on devices and tips out of the output, and its quarrel with a newer torch."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated", FutureWarning)
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,117 @@
+"""One row an epoch, in a table that no interruption tears."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+
+from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.training.module import OperatorModule
+
+log = logging.getLogger(__name__)
+
+COLUMNS = ("epoch", "train_loss", "val_error", "lr", "seconds")
+
+
+class History(Callback):
+    """Write ``epoch, train_loss, val_error, lr, seconds`` of every epoch to a CSV file and to the loggers.
+
+    ``train_loss`` is the mean over the samples of the epoch as they were met, ``lr`` the last one used, ``seconds``
+    the time of the epoch with its validation. The rows, and the sums of an unfinished epoch, are in the checkpoint: a
+    resumed run writes the whole table.
+
+    Args:
+        path: The CSV file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[dict[str, float | int | None]] = []
+        self.loss = 0.0
+        self.samples = 0
+        self.seconds = 0.0
+        self.rate = 0.0
+        self._since: float | None = None
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss of the epoch so far."""
+        return self.loss / max(self.samples, 1)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the epoch so far, interruptions left out."""
+        return self.seconds + (time.monotonic() - self._since if self._since is not None else 0.0)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The rows, and the sums of the unfinished epoch."""
+        return {
+            "rows": [dict(row) for row in self.rows],
+            "loss": self.loss,
+            "samples": self.samples,
+            "seconds": self.elapsed,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on with another run's rows and sums."""
+        self.rows = [dict(row) for row in state_dict["rows"]]
+        self.loss, self.samples = state_dict["loss"], state_dict["samples"]
+        self.seconds = state_dict["seconds"]
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Start the clock, and drop rows that a crashed run wrote after its last checkpoint."""
+        self._since = time.monotonic()
+        if trainer.is_global_zero:
+            self._write()
+
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
+        """Note the learning rate."""
+        self.rate = float(optimizer.param_groups[0]["lr"])
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Add the loss of a batch."""
+        loss = outputs["loss"] if isinstance(outputs, Mapping) else outputs
+        loss = float(cast(torch.Tensor, trainer.strategy.reduce(loss.detach(), reduce_op="mean")))
+        samples = int(batch.samples) * trainer.world_size
+        self.loss += loss * samples
+        self.samples += samples
+        for logger in trainer.loggers:
+            logger.log_metrics({"step/train_loss": loss, "step/lr": self.rate}, trainer.global_step)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Add the row of an epoch."""
+        row: dict[str, float | int | None] = {
+            "epoch": trainer.current_epoch + 1,
+            "train_loss": self.mean_loss,
+            "val_error": cast(OperatorModule, pl_module).validation_error,
+            "lr": self.rate,
+            "seconds": round(self.elapsed, 3),
+        }
+        self.rows.append(row)
+        self.loss, self.samples, self.seconds, self._since = 0.0, 0, 0.0, time.monotonic()
+        for logger in trainer.loggers:
+            numbers = {f"epoch/{name}": value for name, value in row.items() if value is not None and name != "epoch"}
+            logger.log_metrics(numbers, trainer.global_step)
+        if trainer.is_global_zero:
+            self._write()
+            log.debug(
+                "Epoch %d of %s: %s", row["epoch"], trainer.max_epochs, ", ".join(f"{k} {v}" for k, v in row.items())
+            )
+
+    def _write(self) -> None:
+        text = io.StringIO()
+        table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(self.rows)
+        write_atomic(self.path, text.getvalue().encode())

@@ -1,0 +1,82 @@
+"""Batches in an order that depends on the seed and the epoch alone, and that can be taken up anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Batch
+
+from pitgeo.data import PointData
+
+
+class BatchLoader:
+    """Batches of one epoch after another, resumable in the middle of an epoch.
+
+    Iterating goes on where ``epoch`` and ``position`` stand: a loader whose state was loaded gives the batches that
+    the saved one would have given. After the last batch of an epoch the next iteration begins the next epoch.
+
+    Args:
+        samples: The samples.
+        batch_size: Samples of a batch, on all devices together; the last batch of an epoch may be smaller.
+        seed: Orders the samples anew every epoch; ``None`` keeps them in order.
+
+    Raises:
+        ValueError: If there is no sample, or the batch size is not positive.
+    """
+
+    def __init__(self, samples: Sequence[PointData], batch_size: int, seed: int | None = None) -> None:
+        if len(samples) == 0:
+            raise ValueError("Expected at least one sample (got none)")
+        if batch_size < 1:
+            raise ValueError(f"Expected 'batch_size' to be at least 1 (got {batch_size})")
+        self.samples = samples
+        self.batch_size = batch_size
+        self.seed = seed
+        self.epoch = 0
+        self.position = 0
+        self.rank = 0
+        self.world = 1
+
+    def shard(self, rank: int, world: int) -> None:
+        """Let every batch be shared by ``world`` devices, of which this is number ``rank``.
+
+        Raises:
+            ValueError: If the batch size is not divisible.
+        """
+        if self.batch_size % world:
+            raise ValueError(
+                f"Expected 'batch_size' to be divisible by the number of devices, {world} (got {self.batch_size})"
+            )
+        self.rank, self.world = rank, world
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch, wherever the loader stands."""
+        return -(-len(self.samples) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.position >= len(self):
+            self.epoch += 1
+            self.position = 0
+        order = self._order()
+        while self.position < len(self):
+            numbers = order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
+            self.position += 1
+            yield Batch.from_data_list([self.samples[int(number)] for number in numbers[self.rank :: self.world]])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader stands."""
+        return {"epoch": self.epoch, "position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from where another loader stood."""
+        self.epoch, self.position = int(state["epoch"]), int(state["position"])
+
+    def _order(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        count = len(self.samples)
+        numbers = (
+            np.arange(count) if self.seed is None else np.random.default_rng((self.seed, self.epoch)).permutation(count)
+        )
+        # Every device needs as many samples: the first ones come again where the last batch cannot be shared evenly.
+        return np.resize(numbers, -(-count // self.world) * self.world)

@@ -1,0 +1,141 @@
+"""The thin Lightning module round a model: scalings, loss, optimiser."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, OneCycleLR
+
+from pitgeo.config import TrainingConfig
+from pitgeo.data import PointData
+from pitgeo.metrics import relative_error
+from pitgeo.nn import project_
+from pitgeo.scaling import Scaling
+
+
+class NonFiniteError(ArithmeticError):
+    """The loss, or a weight, is NaN or infinite; the message says where."""
+
+
+class OperatorModule(LightningModule):
+    """A model with its scalings, as it is trained and stored.
+
+    The loss is the mean, over samples and channels, of the relative error of the prediction in physical units.
+
+    Args:
+        model: Takes a batch of samples, gives values ``[M, K]`` at all their output points.
+        inputs: Scaling of the input values; the coordinates are not scaled here.
+        targets: Scaling of the targets; the model's output is unscaled with it.
+        training: Loss, optimiser and schedule.
+        steps: Steps of the whole run, which the schedule spans.
+        facts: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Scaling,
+        targets: Scaling,
+        training: TrainingConfig,
+        steps: int = 1,
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.input_scaling = inputs
+        self.target_scaling = targets
+        self.training_config = training
+        self.steps = steps
+        self.facts = facts or {}
+        self.validation_error: float | None = None
+        self._errors: list[Tensor] = []
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values ``[M, K]`` at the output points, in physical units."""
+        data = copy.copy(data)
+        data.x = self.input_scaling.scale(data.x)
+        return self.target_scaling.unscale(self.model(data).float())
+
+    def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
+        """The loss of a batch.
+
+        Raises:
+            NonFiniteError: If it is not finite.
+        """
+        loss = self._error(batch).mean()
+        if not bool(torch.isfinite(loss)):
+            raise NonFiniteError(
+                f"the loss became {float(loss.detach())} at step {self.global_step + 1} of {self.steps} "
+                f"(epoch {self.current_epoch + 1}), on the samples {_ids(batch)}"
+            )
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the errors of the last epoch."""
+        self._errors = []
+
+    def validation_step(self, batch: PointData, batch_idx: int) -> None:
+        """Keep the errors of a batch."""
+        self._errors.append(self._error(batch).cpu())
+
+    def on_validation_epoch_end(self) -> None:
+        """The validation error: the mean over samples and channels."""
+        self.validation_error = float(torch.cat(self._errors).double().mean())
+
+    def optimizer_step(
+        self,
+        epoch: int,
+        batch_idx: int,
+        optimizer: Any,
+        optimizer_closure: Callable[[], Any] | None = None,
+    ) -> None:
+        """A step, then the projection of those parameters that are confined."""
+        super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
+        project_(self.model)
+
+    def configure_optimizers(self) -> Any:
+        """Optimiser and learning-rate schedule of the configuration."""
+        training = self.training_config
+        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
+        optimizer = kind(self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": _schedule(training, optimizer, self.steps), "interval": "step"},
+        }
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what makes the checkpoint sufficient by itself.
+
+        Raises:
+            NonFiniteError: If a weight is not finite; nothing is written then.
+        """
+        for name, weight in self.model.named_parameters():
+            if not bool(torch.isfinite(weight).all()):
+                raise NonFiniteError(f"the weight {name!r} became NaN or infinite by step {self.global_step}")
+        checkpoint["pitgeo"] = copy.deepcopy(self.facts)
+
+    def _error(self, batch: PointData) -> Tensor:
+        _points, numbers = batch.points("output")
+        prediction = self(batch)
+        return relative_error(
+            prediction, batch.y, numbers, batch.samples, self.training_config.norm, batch.get("sample_id")
+        )
+
+
+def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:
+    if training.schedule == "cosine":
+        return CosineAnnealingLR(optimizer, T_max=steps)
+    if training.schedule == "one_cycle":
+        return OneCycleLR(optimizer, max_lr=training.learning_rate, total_steps=steps)
+    return ConstantLR(optimizer, factor=1.0)
+
+
+def _ids(batch: PointData) -> str:
+    numbers = batch.get("sample_id")
+    return "without numbers" if numbers is None else ", ".join(str(int(number)) for number in numbers.flatten())

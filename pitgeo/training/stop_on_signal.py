@@ -1,0 +1,94 @@
+"""Ctrl-C and SIGTERM end a run in good order."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import Callback
+
+from pitgeo.interrupted import InterruptionError
+
+log = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopOnSignal(Callback):
+    """After SIGINT or SIGTERM, finish the step, write ``last.ckpt``, and raise :class:`InterruptionError`.
+
+    At the last step of an epoch its validation is finished too, for the epoch's row and its ``best.ckpt``. A second
+    signal ends the run at once, with nothing written.
+
+    Args:
+        checkpoint: The file to write.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self.checkpoint = checkpoint
+        self.received: int | None = None
+        self._previous: dict[int, Any] = {}
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Take over the signals: only now, after Lightning has set its own handlers."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._handle) for number in SIGNALS}
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Stop in the middle of an epoch."""
+        if not self._decide(trainer):
+            return
+        if batch_idx + 1 >= trainer.num_training_batches:
+            log.info("Signal received; stopping when the epoch has been validated")
+            return
+        trainer.save_checkpoint(self.checkpoint)
+        self._stop(trainer)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Stop between epochs; ``last.ckpt`` has just been written."""
+        if self._decide(trainer):
+            self._stop(trainer)
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Give the signals back."""
+        self._restore()
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Give the signals back, heeding one that came at the very end."""
+        self._restore()
+        if self._decide(trainer):
+            self._stop(trainer)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self.received is not None:
+            raise InterruptionError(number, f"stopped at once by a second {_name(number)}; the last step is not saved")
+        self.received = number
+
+    def _decide(self, trainer: Trainer) -> bool:
+        received = self.received is not None
+        if trainer.world_size == 1:
+            return received
+        return bool(trainer.strategy.reduce_boolean_decision(received, all=False))  # all devices stop at one step
+
+    def _stop(self, trainer: Trainer) -> None:
+        number = self.received if self.received is not None else signal.SIGTERM
+        raise InterruptionError(
+            number,
+            f"stopped by {_name(number)} after step {trainer.global_step} of "
+            f"{int(trainer.num_training_batches) * (trainer.max_epochs or 0)}; {self.checkpoint} holds everything",
+        )
+
+    def _restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        self._previous = {}
+
+
+def _name(number: int) -> str:
+    return signal.Signals(number).name

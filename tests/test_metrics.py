@@ -1,0 +1,97 @@
+"""Relative errors against the formula, one sample at a time in float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pitgeo.metrics import relative_error
+
+SIZES = (4, 1, 9)
+
+
+def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    number = torch.arange(len(SIZES)).repeat_interleave(torch.tensor(SIZES))
+    return (
+        torch.randn(sum(SIZES), 2, generator=generator),
+        torch.randn(sum(SIZES), 2, generator=generator),
+        number,
+    )
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_matches_the_formula(norm: int) -> None:
+    prediction, target, number = batch()
+    error = relative_error(prediction, target, number, 3, norm)  # type: ignore[arg-type]
+    assert error.shape == (3, 2) and error.dtype == torch.float32
+    for sample in range(3):
+        p, t = prediction[number == sample].double(), target[number == sample].double()
+        expected = torch.linalg.vector_norm(p - t, ord=norm, dim=0) / torch.linalg.vector_norm(t, ord=norm, dim=0)
+        assert torch.allclose(error[sample].double(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_sample_does_not_see_its_neighbours(norm: int) -> None:
+    prediction, target, number = batch()
+    together = relative_error(prediction, target, number, 3, norm)  # type: ignore[arg-type]
+    alone = relative_error(prediction[5:], target[5:], norm=norm)  # type: ignore[arg-type]
+    assert torch.equal(together[2:], alone)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_does_not_depend_on_units(norm: int) -> None:
+    prediction, target, number = batch()
+    error = relative_error(prediction, target, number, 3, norm)  # type: ignore[arg-type]
+    for unit in (1e-25, 1e25):
+        scaled = relative_error(prediction * unit, target * unit, number, 3, norm)  # type: ignore[arg-type]
+        assert torch.allclose(scaled, error, rtol=1e-5)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_perfect_prediction_has_a_finite_gradient(norm: int) -> None:
+    target = torch.ones(3, 1)
+    prediction = target.clone().requires_grad_()
+    relative_error(prediction, target, norm=norm).sum().backward()  # type: ignore[arg-type, no-untyped-call]
+    assert prediction.grad is not None and torch.equal(prediction.grad, torch.zeros(3, 1))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_gradient(norm: int) -> None:
+    prediction, target, number = (value.double() if value.is_floating_point() else value for value in batch())
+    prediction.requires_grad_()
+    assert torch.autograd.gradcheck(lambda p: relative_error(p, target, number, 3, norm), prediction)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_nan_is_not_hidden(norm: int) -> None:
+    prediction, target, number = batch()
+    prediction[0, 0] = float("nan")
+    error = relative_error(prediction, target, number, 3, norm)  # type: ignore[arg-type]
+    assert torch.equal(torch.isnan(error), torch.tensor([[True, False], [False, False], [False, False]]))
+
+
+def test_nothing_is_broadcast() -> None:
+    with pytest.raises(ValueError, match=r"one shape \[M, K\] \(got \[4, 1\] and \[4\]\)"):
+        relative_error(torch.zeros(4, 1), torch.ones(4))
+    with pytest.raises(ValueError, match="one shape"):
+        relative_error(torch.zeros(4, 1), torch.ones(4, 2))
+    with pytest.raises(ValueError, match="one shape"):
+        relative_error(torch.zeros(4), torch.ones(4))
+
+
+def test_mistakes_are_named() -> None:
+    prediction, target, number = batch()
+    target[number == 1] = 0.0
+    with pytest.raises(ValueError, match="zeros throughout in sample 1, channel 0"):
+        relative_error(prediction, target, number, 3)
+    with pytest.raises(ValueError, match="zeros throughout in sample 77"):
+        relative_error(prediction, target, number, 3, sample_id=torch.tensor([5, 77, 6]))
+    with pytest.raises(ValueError, match="sorted"):
+        relative_error(prediction, prediction, number.flip(0), 3)
+    with pytest.raises(ValueError, match=r"lie in 0..1"):
+        relative_error(prediction, prediction, number, 2)
+    with pytest.raises(ValueError, match="'batch' for 2 samples"):
+        relative_error(prediction, prediction, None, 2)
+    with pytest.raises(ValueError, match="'norm' to be 1 or 2"):
+        relative_error(prediction, prediction, norm=3)  # type: ignore[arg-type]

@@ -1,0 +1,77 @@
+"""Scalings are undone exactly enough, and survive a checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pitgeo.scaling import Scaling
+
+
+def fields() -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shift = torch.tensor([200.0, -1e-3, 5.0])
+    spread = torch.tensor([50.0, 1e-4, 0.0])
+    return [torch.randn(n, 3, generator=generator) * spread + shift for n in (5, 40, 11)]
+
+
+def test_scaled_training_fields_have_mean_zero_and_spread_one() -> None:
+    scaling = Scaling.fit(fields(), "channel")
+    scaled = torch.cat([scaling.scale(field) for field in fields()])
+    assert torch.allclose(scaled.mean(0), torch.zeros(3), atol=1e-4)
+    assert torch.allclose(scaled.std(0, unbiased=False)[:2], torch.ones(2), atol=1e-4)
+
+
+def test_a_constant_channel_is_only_shifted() -> None:
+    scaling = Scaling.fit(fields(), "channel")
+    assert scaling.std[2] == 1
+    assert torch.equal(scaling.scale(fields()[0])[:, 2], torch.zeros(5))
+
+
+def test_equal_values_that_are_not_exact_in_binary_count_as_constant() -> None:
+    scaling = Scaling.fit([torch.full((1000, 1), 0.1), torch.full((7, 1), 0.1)], "channel")
+    assert scaling.std.item() == 1
+
+
+@pytest.mark.parametrize("kind", ["none", "channel"])
+def test_unscale_undoes_scale(kind: str) -> None:
+    scaling = Scaling.fit(fields(), kind)  # type: ignore[arg-type]
+    for field in fields():
+        assert torch.allclose(scaling.unscale(scaling.scale(field)), field, rtol=1e-5, atol=1e-5)
+
+
+def test_none_changes_nothing_at_all() -> None:
+    scaling = Scaling.fit(fields(), "none")
+    assert torch.equal(scaling.scale(fields()[0]), fields()[0])
+    assert torch.equal(scaling.unscale(fields()[0]), fields()[0])
+
+
+def test_no_channels() -> None:
+    scaling = Scaling.fit([torch.zeros(4, 0)], "channel")
+    assert scaling.scale(torch.zeros(4, 0)).shape == (4, 0)
+
+
+def test_the_state_dict_is_enough() -> None:
+    scaling = Scaling.fit(fields(), "channel")
+    other = Scaling.identity(3)
+    other.load_state_dict(scaling.state_dict())
+    assert torch.equal(other.scale(fields()[1]), scaling.scale(fields()[1]))
+
+
+def test_float64_fields_stay_float64() -> None:
+    assert Scaling.identity(1).scale(torch.zeros(2, 1, dtype=torch.float64)).dtype == torch.float64
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(ValueError, match="at least one field"):
+        Scaling.fit([], "channel")
+    with pytest.raises(ValueError, match=r"field 1 to have shape \[N, 2\]"):
+        Scaling.fit([torch.zeros(3, 2), torch.zeros(3, 1)], "channel")
+    with pytest.raises(ValueError, match="finite"):
+        Scaling.fit([torch.tensor([[float("nan")]])], "channel")
+    with pytest.raises(ValueError, match="'none' or 'channel'"):
+        Scaling.fit(fields(), "point")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="3 channels"):
+        Scaling.identity(3).scale(torch.zeros(4, 1))
+    with pytest.raises(ValueError, match="positive"):
+        Scaling(torch.zeros(1), torch.zeros(1))
