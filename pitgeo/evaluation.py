@@ -28,6 +28,8 @@ from pitgeo.training.checkpoint_io import write_atomic
 log = logging.getLogger(__name__)
 
 Split = Literal["train", "validation", "test"]
+LABELS = {"von_mises": "von Mises stress"}
+"""What targets are called in pictures, where their names do not say."""
 SPLITS = ("train", "validation", "test")
 NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
 
@@ -127,8 +129,7 @@ def draw(
         for channel, target in enumerate(predictor.targets):
             rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
             name = "fields.png" if len(predictor.targets) == 1 else f"fields_{target}.png"
-            label = getattr(samples, "labels", {}).get(target, target.replace("_", " "))
-            plots.field_triptych(rows, folder / name, label)
+            plots.field_triptych(rows, folder / name, LABELS.get(target, target.replace("_", " ")))
         prepared = predictor.transform(first)
         if not prepared.coincide("input", "latent"):
             pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))

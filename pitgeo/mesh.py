@@ -120,9 +120,7 @@ def read_mesh(path: str | Path) -> Mesh:
         point_data={_name(name): _native(np.asarray(values)) for name, values in raw.point_data.items()},
         cell_data={
             _name(name): tuple(
-                _native(np.asarray(values))
-                for values, block in zip(blocks, raw.cells, strict=True)
-                if len(block.data)
+                _native(np.asarray(values)) for values, block in zip(blocks, raw.cells, strict=True) if len(block.data)
             )
             for name, blocks in raw.cell_data.items()
         },
@@ -232,4 +230,3 @@ def _check_su2(path: Path) -> None:
             return
         elif words[:1] == ["NPOIN"]:
             rows = 1
-

@@ -90,9 +90,7 @@ class PiTOptions(Options):
     def build(self, in_channels: int, out_channels: int, spacing: float, extent: float) -> nn.Module:
         """A new model; ``spacing`` and ``extent`` of the meshes are where its length scales start."""
         lengths = (spacing, extent) if self.lengths == "mesh" else None
-        body = Body(
-            self.body, self.layers, self.encoder, self.decoder, self.attention, self.positivity, lengths
-        )
+        body = Body(self.body, self.layers, self.encoder, self.decoder, self.attention, self.positivity, lengths)
         return PiT(in_channels, out_channels, self.channels, self.heads, self.graphs, body)
 
 

@@ -1,4 +1,4 @@
-"""Neighbour search and point sampling; the only module that does either.
+"""Neighbour search; the only module that does it.
 
 Searches run in float64 on the CPU with scipy's k-d tree: exact, uncapped, periodic where asked, in any dimension.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
-import torch_cluster
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
@@ -19,12 +19,11 @@ from torch import Tensor
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 
-__all__ = ["farthest_points", "grid_points", "knn", "quantile", "radius", "spacing"]
+__all__ = ["batch_pointer", "check_positions", "knn", "quantile", "radius", "spacing"]
 
 log = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
-_Search = Callable[[Array, Array, float], tuple[NDArray[np.int64], NDArray[np.int64]]]
 # Two roundings of a coordinate, relative: what a tie can lose in the precision that positions were stored in.
 _TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
 
@@ -150,8 +149,8 @@ def _search(
     r: float | None,
 ) -> Neighborhood:
     metric = metric or Metric()
-    _check_positions("targets", targets)
-    _check_positions("sources", sources)
+    check_positions("targets", targets)
+    check_positions("sources", sources)
     if targets.shape[1] != sources.shape[1]:
         raise ValueError(
             f"Expected targets and sources of one dimension (got {targets.shape[1]} and {sources.shape[1]})"
@@ -201,9 +200,7 @@ def _search_one(
     if metric.is_periodic:
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
-        tree = cKDTree(sources, boxsize=length)
-    else:
-        tree = cKDTree(sources)
+    tree = _tree(sources, metric)
     n = len(sources)
     width = min(n, k + 8)
     distance, index = _nearest(tree, targets, width)
@@ -233,7 +230,13 @@ def _is_single(positions: Array) -> bool:
     return bool((positions == positions.astype(np.float32)).all())
 
 
-def _nearest(tree: cKDTree, targets: Array, width: int) -> tuple[Array, NDArray[np.int64]]:
+def _tree(sources: Array, metric: Metric) -> Any:
+    period: Any = metric.period if metric.is_periodic else None  # an axis of length 0 does not repeat
+    return cKDTree(sources, boxsize=period)
+
+
+def _nearest(tree: Any, targets: Array, width: int) -> tuple[Array, NDArray[np.int64]]:
+    """Distances and numbers of the ``width`` nearest sources, nearest first; threads where that pays."""
     distance, index = tree.query(targets, k=np.arange(1, width + 1), workers=-1 if len(targets) > 4096 else 1)
     return distance, index.astype(np.int64)
 
@@ -247,7 +250,8 @@ def _wrap(positions: Array, length: Array) -> Array:
     return wrapped
 
 
-def _check_positions(name: str, positions: Tensor) -> None:
+def check_positions(name: str, positions: Tensor) -> None:
+    """Raise a ``ValueError`` unless positions are finite and ``[N, D]``."""
     if positions.dim() != 2 or not positions.is_floating_point():
         raise ValueError(
             f"Expected {name} to be floating-point positions of shape [N, D] "
@@ -281,105 +285,14 @@ def batch_pointer(batch: Tensor | None, count: int, size: int | None = None) -> 
     return [0, *counts.cumsum(0).tolist()]
 
 
-def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
-    """Numbers of ``number`` points chosen by farthest point sampling, ``[number]``, int64.
-
-    The first is the point farthest from the centre of gravity (the lowest number among equals), each next one the
-    point farthest from all chosen so far: the same result every run. Where duplicated points leave nothing farther
-    than 0, points not yet chosen fill up in order.
-
-    Args:
-        pos: Positions ``[N, D]``.
-        number: How many, from 1 to N.
-        metric: Periods of the domain.
-
-    Raises:
-        ValueError: If positions are not finite ``[N, D]``, or ``number`` is not in 1..N.
-
-    Example:
-        >>> farthest_points(torch.tensor([[0.0], [1.0], [2.0], [10.0]]), 2).tolist()
-        [3, 0]
-    """
-    _check_positions("pos", pos)
-    if not 1 <= number <= len(pos):
-        raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the points there are (got {number})")
-    metric = metric or Metric()
-    points = pos.detach().double()
-    start = int((points - points.mean(0)).square().sum(1).argmax())
-    if metric.is_periodic:
-        chosen = _farthest_by_metric(points, start, number, metric)
-    else:
-        order = torch.arange(len(points), device=points.device)
-        order[0], order[start] = start, 0
-        ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
-        chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
-    taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
-    taken[chosen] = True
-    missing = number - int(taken.sum())
-    if not missing:
-        return chosen
-    log.info("%d of %d latent points repeat others, since the mesh has duplicated points", missing, number)
-    rest = (~taken).nonzero()[:missing, 0]
-    first = torch.unique(chosen, return_inverse=True)[1]
-    seen: set[int] = set()
-    keep = [not (value in seen or seen.add(value)) for value in first.tolist()]  # type: ignore[func-returns-value]
-    return torch.cat([chosen[torch.tensor(keep, device=chosen.device)], rest])
-
-
-def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric) -> Tensor:
-    chosen = [start]
-    nearest = metric.squared(points, points[start])
-    for _ in range(number - 1):
-        chosen.append(int(nearest.argmax()))
-        nearest = torch.minimum(nearest, metric.squared(points, points[chosen[-1]]))
-    return torch.tensor(chosen, device=points.device)
-
-
-def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
-    """Mean positions of the points in each occupied cell of a regular grid over their bounding box, ``[L, D]``.
-
-    Pooling for structured grids, and a uniform latent mesh for any others.
-
-    Args:
-        pos: Positions ``[N, D]``.
-        cells: Number of cells along each axis.
-
-    Raises:
-        ValueError: If ``cells`` does not have one positive entry per axis.
-
-    Example:
-        >>> grid_points(torch.arange(4.0)[:, None], (2,))
-        tensor([[0.5000],
-                [2.5000]])
-    """
-    _check_positions("pos", pos)
-    if len(cells) != pos.shape[1] or min(cells) < 1:
-        raise ValueError(f"Expected 'cells' to have one positive entry for each of {pos.shape[1]} axes (got {cells})")
-    points = pos.detach().double()
-    low, high = points.min(0).values, points.max(0).values
-    shape = torch.tensor(cells, device=pos.device)
-    scaled = (points - low) / torch.where(high > low, high - low, torch.ones_like(low)) * shape
-    place = torch.minimum(scaled.floor().long(), shape - 1)
-    key = place[:, 0]
-    for axis in range(1, len(cells)):
-        key = key * cells[axis] + place[:, axis]
-    _, number = torch.unique(key, return_inverse=True)
-    count = torch.bincount(number)
-    total = points.new_zeros(len(count), points.shape[1]).index_add_(0, number, points)
-    return (total / count[:, None]).to(pos.dtype)
-
-
 def spacing(pos: Tensor, metric: Metric | None = None) -> float:
     """Median distance from a point to its nearest other point (duplicates left out); 0 if all points coincide."""
-    _check_positions("pos", pos)
+    check_positions("pos", pos)
     metric = metric or Metric()
     points = np.unique(pos.detach().cpu().double().numpy(), axis=0)
     if len(points) < 2:
         return 0.0
     if metric.is_periodic:
-        length = np.asarray(metric.period)
-        tree = cKDTree(_wrap(points, length), boxsize=length)
-    else:
-        tree = cKDTree(points)
-    distance, _ = tree.query(tree.data, k=[2])
-    return float(np.median(distance))
+        points = _wrap(points, np.asarray(metric.period))
+    distance, _ = _nearest(_tree(points, metric), points, 2)
+    return float(np.median(distance[:, 1]))

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection, PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 DPI = 150
@@ -116,6 +117,7 @@ def loss_curves(metrics_csv: Path | str, output: Path | str) -> Path:
         text = f"{_NAMES.get(name, name.replace('_', ' '))} (lowest {values[best]:.3g} at epoch {epochs[best]:g})"
         ax.lines[-1].set_label(text)
     ax.set_yscale("log")
+    _plain_numbers(ax.yaxis)
     ax.set_xlabel("epoch")
     ax.set_ylabel(" and ".join(_NAMES.get(name, name) for name in curves) if len(curves) < 3 else "loss")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -176,6 +178,7 @@ def length_scales(
             )
     ax.set_xscale("log")
     ax.set_xlim(low, high)
+    _plain_numbers(ax.xaxis)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_yticks(range(len(rows)), [f"{name} ({kind})" for name, kind, _ in rows], fontsize=8)
     ax.set_xlabel(r"length scale $1/\sqrt{\lambda}$ of each head, in the positions' unit")
@@ -257,6 +260,7 @@ def method_errors(rows: Sequence[tuple[str, ArrayLike]], output: Path | str, lab
     ax.set_xscale("log")
     everything = np.concatenate(errors)
     ax.set_xlim(float(everything.min()) / 1.5, float(everything.max()) * 1.5)
+    _plain_numbers(ax.xaxis)
     ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_yticks(range(len(rows)), [name for name, _ in rows])
     ax.set_xlabel(label)
@@ -367,6 +371,18 @@ def _tidy(ax: Axes, grid: bool = True) -> None:
     if grid:
         ax.grid(color="#e3e3e3", linewidth=0.6)
         ax.set_axisbelow(True)
+
+
+def _plain_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis whose limits are set: 0.3, not 3 x 10^-1."""
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low)
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(5))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _figure(width: float, height: float) -> Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -67,7 +67,7 @@ class Predictor:
                 )
         batch = Batch.from_data_list([self.transform(sample) for sample in samples]).to(self.module.device)
         with torch.inference_mode():
-            return self.module(batch).cpu()
+            return cast(Tensor, self.module(batch).cpu())
 
     def predict_mesh(self, mesh: Mesh) -> Mesh:
         """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
@@ -120,9 +120,7 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     checkpoint = read_checkpoint(path)
     facts = checkpoint["pitgeo"]
     config = schema().model_validate(facts["config"])
-    model = config.model.options.build(
-        facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"]
-    )
+    model = config.model.options.build(facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"])
     weights = checkpoint["state_dict"]
     scalings = [
         Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")
@@ -158,7 +156,9 @@ def predict_files(
     names = [file.name for file in files]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice)")
+        raise ValueError(
+            f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice)"
+        )
     for file in files:
         if not file.exists():
             raise FileNotFoundError(f"Expected a mesh file at {file} (got no such file)")

@@ -20,11 +20,11 @@ import torch
 from pitgeo import plots
 from pitgeo._runs import Run, Trainer, epoch_seconds
 from pitgeo.config import RunConfig, difference, load_config
-from pitgeo.evaluation import NORMS, versions, write_json
+from pitgeo.evaluation import NORMS, SPLITS, versions, write_json
 from pitgeo.metrics import relative_error
 from pitgeo.training.checkpoint_io import write_atomic
 
-LABELS = {"pit": "PiT", "mlp": "pointwise MLP", "mean_field": "mean field of the training samples"}
+LABELS = {"pit": "PiT", "mlp": "pointwise MLP", "mean_field": "training mean field"}
 CALIBRATION_EPOCHS = {"pit": 3, "mlp": 9}
 
 
@@ -72,7 +72,7 @@ def report(
     runs.append(mean_field(config))
 
     result: dict[str, Any] = {
-        "config_file": Path(config_path).name,
+        "config_file": Path(config_path).as_posix(),
         "dataset": config.data.name,
         "protocol": getattr(config.data.options, "protocol", None),
         "data": config.data.options.model_dump(mode="json"),
@@ -117,29 +117,37 @@ def format_report(result: dict[str, Any]) -> str:
     """A report as Markdown."""
     calibration, computer = result["calibration"], result["machine"]
     protocol = f", protocol {result['protocol']}" if result["protocol"] else ""
-    data = ", ".join(f"{key} {value}" for key, value in result["data"].items() if isinstance(value, int))
+    data = ", ".join(f"{result['data'][key]} {key}" for key in SPLITS if result["data"].get(key))
+    data += ", the validation samples among the training ones" if result["data"].get("validation") else ""
     seeds = ", ".join(str(seed) for seed in result["seeds"])
+    undisturbed = {
+        method: calibration[f"{method}_epochs"] * calibration[f"{method}_seconds_per_epoch"]
+        for method in ("pit", "mlp")
+    }
     lines = [
-        f"# {result['dataset'].capitalize()}: test errors of `{result['config_file']}`",
+        f"# {result['dataset'].capitalize()}: test errors of `{Path(result['config_file']).name}`",
         "",
         "| Method | Relative l2 | Relative l1 | Parameters | Epochs | Training time | Peak memory |",
         "|---|---|---|---|---|---|---|",
         *(_row(LABELS[method], summary) for method, summary in result["methods"].items()),
         "",
         f"Data: {result['dataset']}{protocol}; samples: {data}. Errors are relative errors of each test sample, "
-        f"averaged over the test samples; mean ± standard deviation over the seeds {seeds}.",
+        f"averaged over the test samples; "
+        + (f"mean ± standard deviation over the seeds {seeds}." if len(result["seeds"]) > 1 else f"one seed, {seeds}."),
         "",
         "The pointwise MLP sees the same inputs at each point, and no other point; same scalings, loss and optimiser. "
-        f"It trains for about the time of PiT: {calibration['mlp_epochs']} epochs, from "
-        f"{calibration['pit_seconds_per_epoch']:.3g} s an epoch of PiT and "
-        f"{calibration['mlp_seconds_per_epoch']:.3g} s of the MLP, measured in short runs one after the other"
+        f"It trains for about the time of PiT: an undisturbed epoch took {calibration['pit_seconds_per_epoch']:.3g} s "
+        f"with PiT and {calibration['mlp_seconds_per_epoch']:.3g} s with the MLP, in short runs one after the other, "
+        f"so that {calibration['pit_epochs']} epochs of PiT are {_duration(undisturbed['pit'])}, and "
+        f"{calibration['mlp_epochs']} of the MLP {_duration(undisturbed['mlp'])}"
         + (f" (limited to {calibration['cap']:g} times PiT's epochs)." if calibration["is_capped"] else "."),
         "",
         "The mean field predicts, at point number i, the mean of the training samples at their point number i, "
         "wherever that point lies in each sample.",
         "",
-        "Training time is the sum over epochs, with validation, without start-up and test. Each training is a process "
-        "of its own; peak memory is the largest resident memory of it, test included. Both are means over seeds.",
+        "Training time is the sum over epochs, with validation, without start-up and test, and longer than that where "
+        "other processes kept the machine busy. Each training is a process of its own; peak memory is the largest "
+        "resident memory of it, test included. Both are means over seeds.",
         "",
         "![Test error of every method](report.png)",
         "",
@@ -180,7 +188,7 @@ def _calibrate(trainer: Trainer, epochs: int, cap: float, file: Path) -> dict[st
         name = f"calibration_{method}"
         trainer.run(method, 0, count, name)
         times = epoch_seconds(trainer.folder / name / "metrics.csv")
-        seconds[method] = max(statistics.median(times[1:] or times), 1e-3)  # the first epoch warms up
+        seconds[method] = max(min(times), 1e-3)  # the epoch that other processes disturbed least
     wanted = epochs * seconds["pit"] / seconds["mlp"]
     calibration = {
         "pit_seconds_per_epoch": seconds["pit"],
@@ -257,7 +265,7 @@ def _table(runs: Sequence[Run]) -> str:
 
 
 def _command(result: dict[str, Any]) -> str:
-    parts = ["python", "scripts/report.py", f"configs/{result['config_file']}", "--seeds", *map(str, result["seeds"])]
+    parts = ["python", "scripts/report.py", result["config_file"], "--seeds", *map(str, result["seeds"])]
     parts += [part for override in result["overrides"] for part in ("--set", override)]
     if result["calibration"]["cap"] != 40:
         parts += ["--cap", f"{result['calibration']['cap']:g}"]

@@ -14,5 +14,10 @@ if __name__ == "__main__":
     parser.add_argument("--cap", type=float, default=40.0, help="most epochs of the MLP, in those of PiT (default: 40)")
     arguments = parser.parse_args()
     output = arguments.output or Path("runs") / f"report_{arguments.config.stem}"
-    report(arguments.config, output, arguments.seeds, arguments.set, arguments.cap)
+    try:
+        report(arguments.config, output, arguments.seeds, arguments.set, arguments.cap)
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")
+    except (ValueError, RuntimeError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
     print((output / "report.md").read_text(encoding="utf-8"))

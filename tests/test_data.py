@@ -15,8 +15,12 @@ from pitgeo.transforms import AttentionGraphs
 
 def sample(n, latent, out, number):
     return PointData(
-        pos=torch.rand(n, 2), x=torch.rand(n, 3), y=torch.rand(out, 1), pos_latent=torch.rand(latent, 2),
-        pos_out=torch.rand(out, 2), sample_id=number,
+        pos=torch.rand(n, 2),
+        x=torch.rand(n, 3),
+        y=torch.rand(out, 1),
+        pos_latent=torch.rand(latent, 2),
+        pos_out=torch.rand(out, 2),
+        sample_id=number,
     )
 
 
@@ -31,7 +35,9 @@ def test_a_batch_holds_every_point_set_and_graph():
         assert torch.equal(pos, torch.cat([one.points(kind)[0] for one in samples]))
         assert number.tolist() == [0] * first + [1] * second
     for graph, (targets, sources) in {
-        "encoder": ("latent", "input"), "decoder": ("output", "latent"), "output": ("output", "output")
+        "encoder": ("latent", "input"),
+        "decoder": ("output", "latent"),
+        "output": ("output", "output"),
     }.items():
         first, second = (one.graph(graph) for one in samples)
         shift = torch.tensor([[sizes[sources][0]], [sizes[targets][0]]])

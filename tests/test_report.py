@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,7 +71,7 @@ def test_report(tmp_path: Path, config: Path) -> None:
     assert json.loads((output / "report.json").read_text()) == result
     text = (output / "report.md").read_text()
     assert "| PiT | 0.0110 ± 0.0010 | 0.0055 ± 0.0005 | 1,000 | 5 | 40.0 s |" in text
-    assert "| mean field of the training samples | 0.3000 | 0.2000 | — | — | — | — |" in text
+    assert "| training mean field | 0.3000 | 0.2000 | — | — | — | — |" in text
     with (output / "report.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["method"] for row in rows] == ["pit", "mlp"] * 3 + ["mean_field"]
@@ -143,6 +144,33 @@ def test_measure_adds_up(tmp_path: Path) -> None:
     assert second["peak_memory_bytes"] == first["peak_memory_bytes"]
     assert second["wall_seconds"] > first["wall_seconds"]
     assert measure("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
+
+
+def test_measure_stops_the_command_when_its_starter_is_gone(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    child = (
+        "import pathlib, signal, sys, time\n"
+        f"note = pathlib.Path({str(note)!r})\n"
+        "signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(note.write_text('stopped') and 0))\n"
+        "note.write_text('started')\n"
+        "time.sleep(60)\n"
+    )
+    measure = [sys.executable, "-I", "-S", str(_measure.__file__), str(tmp_path / "record.json")]
+    command = [*measure, sys.executable, "-S", "-c", child]
+    starter = f"import subprocess, time; subprocess.Popen({command!r}); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-S", "-c", starter]) as process:
+        wait_for(note, "started")
+        process.kill()
+    wait_for(note, "stopped")
+    wait_for(tmp_path / "record.json")
+
+
+def wait_for(path: Path, content: str = "") -> None:
+    for _ in range(200):
+        if path.exists() and content in path.read_text():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{path} was not written in time")
 
 
 def test_the_stand_in_takes_what_the_command_line_takes(tmp_path: Path, config: Path) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pitgeo.data import PointData
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity
 
 __all__ = ["DATASETS", "ElasticityOptions"]
@@ -78,11 +77,11 @@ class ElasticityOptions(BaseModel):
 
     def train_samples(self) -> Elasticity:
         """The samples to train on."""
-        return self._training()[: self.train - self.validation]
+        return cast(Elasticity, self._training()[: self.train - self.validation])
 
     def validation_samples(self) -> Elasticity:
         """The last of the training samples, held out to choose the best checkpoint."""
-        return self._training()[self.train - self.validation :]
+        return cast(Elasticity, self._training()[self.train - self.validation :])
 
     def test_samples(self) -> Elasticity:
         """The test samples."""

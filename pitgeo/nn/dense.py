@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +42,7 @@ class DenseLayout:
                     [ True, False]])
         """
         pointer = batch_pointer(batch, count, samples)
-        sizes = [after - before for before, after in zip(pointer[:-1], pointer[1:], strict=True)]
+        sizes = [after - before for before, after in itertools.pairwise(pointer)]
         width = max(sizes, default=0)
         if batch is None or all(size == width for size in sizes):
             return cls(len(sizes), width, None, None)

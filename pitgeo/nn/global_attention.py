@@ -31,7 +31,8 @@ class GlobalPositionAttention(nn.Module):
     constant along a row:
 
     .. math::
-        \operatorname{softmax}_j(-\lambda |p_i - p_j|^2) = \operatorname{softmax}_j(2 \lambda p_i \cdot p_j - \lambda |p_j|^2)
+        \operatorname{softmax}_j(-\lambda |p_i - p_j|^2)
+        = \operatorname{softmax}_j(2 \lambda p_i \cdot p_j - \lambda |p_j|^2)
 
     which is scaled dot-product attention with queries :math:`\lambda (2 p_i, -1)` and keys :math:`(p_j, |p_j|^2)`.
 
@@ -110,7 +111,7 @@ class GlobalPositionAttention(nn.Module):
         return out.transpose(1, 2).flatten(2)
 
     def attention_weights(self, pos: Tensor, mask: Tensor | None = None) -> Tensor:
-        """All weights ``[B, heads, N, N]`` (``[heads, N, N]`` for a shared mesh); row ``i`` is what ``i`` attends to."""
+        """All weights ``[B, heads, N, N]`` (``[heads, N, N]`` for a shared mesh), rows attending to columns."""
         return self._dense_weights(pos, self.scale().to(pos.dtype), mask)
 
     def _dense_weights(self, pos: Tensor, scale: Tensor, mask: Tensor | None) -> Tensor:
@@ -122,6 +123,7 @@ class GlobalPositionAttention(nn.Module):
         return logits.softmax(-1)
 
     def extra_repr(self) -> str:
+        """What ``repr`` shows of the layer."""
         return f"backend={self.backend!r}"
 
 
@@ -274,8 +276,8 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
     What is padded is kept for the backward pass without its zeros.
     """
     channels, width = value.shape[-1], max(query.shape[-1], value.shape[-1])
-    padded = [pad(part, (0, width - part.shape[-1])) for part in (query, key, value)]
-    kept = {part.data_ptr(): original for part, original in zip(padded, (query, key), strict=False)}
+    wide_query, wide_key, wide_value = (pad(part, (0, width - part.shape[-1])) for part in (query, key, value))
+    kept = {wide_query.data_ptr(): query, wide_key.data_ptr(): key}
 
     def pack(tensor: Tensor) -> Tensor | tuple[Tensor, int]:
         original = kept.get(tensor.data_ptr())
@@ -285,7 +287,7 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
         return stored if isinstance(stored, Tensor) else pad(stored[0], (0, stored[1] - stored[0].shape[-1]))
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        out = scaled_dot_product_attention(*padded, attn_mask=_key_mask(mask), scale=1.0)
+        out = scaled_dot_product_attention(wide_query, wide_key, wide_value, attn_mask=_key_mask(mask), scale=1.0)
     return out[..., :channels]
 
 

@@ -100,6 +100,7 @@ class LengthScale(nn.Module):
         return cast(Tensor, self()).rsqrt()
 
     def extra_repr(self) -> str:
+        """What ``repr`` shows of the layer."""
         return f"heads={len(self.raw)}, positivity={self.positivity!r}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 import torch
@@ -38,7 +39,7 @@ class PointwiseMLP(nn.Module):
             raise ValueError(f"Expected 'layers' to be at least 1 (got {layers})")
         self.in_channels, self.out_channels = in_channels, out_channels
         sizes = [in_channels, *[channels] * layers]
-        hidden = [part for a, b in zip(sizes[:-1], sizes[1:], strict=True) for part in (nn.Linear(a, b), nn.GELU())]
+        hidden = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.GELU())]
         self.network = nn.Sequential(*hidden, nn.Linear(channels, out_channels))
 
     def forward(self, data: PointData) -> Tensor:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, cast
 
 import torch
 import torch_scatter
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import embedding_bag, threshold
 from torch_geometric.nn import MessagePassing
 
@@ -112,7 +111,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target; used by the reference path alone."""
         heads = x_j.unflatten(-1, (self.value.heads, -1))
-        return (heads * weights.unsqueeze(-1).to(x_j.dtype)).flatten(-2)
+        return cast(Tensor, (heads * weights.unsqueeze(-1).to(x_j.dtype)).flatten(-2))
 
     def attention_weights(self, pos: Tensor | tuple[Tensor, Tensor], edge_index: Tensor | Neighborhood) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
@@ -171,13 +170,11 @@ def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Te
     offset = torch.arange(heads, device=value.device)
     index = (hood.source * heads + offset.unsqueeze(1)).flatten()  # [heads * E], head-major
     bags = (hood.pointer[:-1] + offset.unsqueeze(1) * hood.num_edges).flatten()
-    out = cast(Callable[..., Tensor], embedding_bag)(
-        index, rows, bags, mode="sum", per_sample_weights=weights.t().flatten().to(rows.dtype)
-    )
-    out = out.unflatten(0, (heads, hood.num_targets))
+    sums = embedding_bag(index, rows, bags, mode="sum", per_sample_weights=weights.t().flatten().to(rows.dtype))
+    sums = sums.view(heads, hood.num_targets, -1)
     if shared:
-        return out.unflatten(-1, (batch, -1)).permute(2, 1, 0, 3).flatten(2)
-    return out.transpose(0, 1).flatten(1)
+        return sums.view(heads, hood.num_targets, batch, -1).permute(2, 1, 0, 3).flatten(2)
+    return sums.transpose(0, 1).flatten(1)
 
 
 def _sorted(
@@ -191,6 +188,3 @@ def _sorted(
             )
         return edge_index, None
     return Neighborhood.from_edge_index(edge_index, num_sources, num_targets)
-
-
-

@@ -45,4 +45,5 @@ class HeadProjection(nn.Module):
         return linear(x, self.weight)
 
     def extra_repr(self) -> str:
+        """What ``repr`` shows of the layer."""
         return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"

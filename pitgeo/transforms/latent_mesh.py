@@ -9,7 +9,7 @@ from typing import Literal
 
 from pitgeo.data import PointData
 from pitgeo.metric import Metric
-from pitgeo.neighbors import farthest_points, grid_points
+from pitgeo.sampling import farthest_points, grid_points
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-
 from pitgeo.data import PointData
 
 _POSITIONS = ("pos", "pos_out", "pos_latent")
@@ -80,5 +79,3 @@ class UnitBox:
 def extent(samples: Iterable[PointData]) -> float:
     """Largest side of any sample's bounding box."""
     return max(float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples)
-
-

@@ -132,7 +132,10 @@ def test_generated_files_have_one(tmp_path):
         (lambda root: change(root, "sigma", lambda a: a[:, :5]), "sigma_10.npy to hold an array of shape"),
         (lambda root: change(root, "rr", lambda a: a.T), "rr_10.npy to hold an array of shape"),
         (lambda root: change(root, "XY", lambda a: np.float64(1)), "XY_10.npy to hold"),
-        (lambda root: change(root, "sigma", lambda a: np.where(a == a[3, 7], np.nan, a)), "NaN or infinity in sample 7"),
+        (
+            lambda root: change(root, "sigma", lambda a: np.where(a == a[3, 7], np.nan, a)),
+            "NaN or infinity in sample 7",
+        ),
         (lambda root: (root / "raw" / FILES["XY"]).write_bytes(b"\x93NUMPY\x01\x00"), "truncated"),
         (lambda root: (root / "raw" / FILES["rr"]).write_bytes(b""), "truncated"),
     ],
@@ -145,7 +148,7 @@ def test_bad_files_are_refused(root, edit, message):
 
 def test_missing_files_say_how_to_get_them(root):
     (root / "raw" / FILES["rr"]).unlink()
-    with pytest.raises(FileNotFoundError, match="generate.py"):
+    with pytest.raises(FileNotFoundError, match=r"generate\.py"):
         Elasticity(root, samples=2)
 
 

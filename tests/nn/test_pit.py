@@ -47,7 +47,9 @@ def test_the_smaller_elasticity_model():
 def samples(sizes=(50, 70), latent=(20, 15)):
     torch.manual_seed(1)
     return [
-        LatentMesh("farthest", number=number)(PointData(pos=torch.rand(size, 2).double(), x=torch.rand(size, 3).double()))
+        LatentMesh("farthest", number=number)(
+            PointData(pos=torch.rand(size, 2).double(), x=torch.rand(size, 3).double())
+        )
         for size, number in zip(sizes, latent, strict=True)
     ]
 

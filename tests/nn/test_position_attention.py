@@ -37,7 +37,7 @@ def test_it_equals_the_dense_formula(backend, dtype, tolerance, dimension):
     x = torch.rand(90, 6, dtype=dtype, requires_grad=True)
     out = made(x, (sources, targets), quantile(targets, sources, 0.1))
     slow = twin(made, x, sources, targets, quantile_mask(squared_distances(targets, sources), 0.1))
-    assert float((out - slow).abs().max()) < tolerance
+    assert float((out - slow).detach().abs().max()) < tolerance
     parts = (x, made.scale.raw, made.value.weight)
     direction = torch.rand_like(out)
     for mine, theirs in zip(
@@ -61,8 +61,9 @@ def test_gradients_of_values_positions_and_scales(backend):
 def test_the_reference_backend_has_second_derivatives():
     made = layer(3, 4, heads=2, backend="reference")
     pos = torch.rand(8, 2).double()
-    assert torch.autograd.gradgradcheck(lambda x: made(x.square(), pos, knn(pos, pos, 3)), (
-        torch.rand(8, 3).double().requires_grad_(),))
+    assert torch.autograd.gradgradcheck(
+        lambda x: made(x.square(), pos, knn(pos, pos, 3)), (torch.rand(8, 3).double().requires_grad_(),)
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -84,8 +85,10 @@ def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():
     out, (edges, weights) = made(x, pos, shuffled, return_attention_weights=True)
     assert torch.equal(edges, shuffled)
     assert torch.allclose(weights, made.attention_weights(pos, shuffled))
-    again = torch.zeros(40, 2, 3).double().index_add_(
-        0, edges[1], weights.unsqueeze(-1) * made.value(x)[edges[0]].view(-1, 2, 3)
+    again = (
+        torch.zeros(40, 2, 3)
+        .double()
+        .index_add_(0, edges[1], weights.unsqueeze(-1) * made.value(x)[edges[0]].view(-1, 2, 3))
     )
     assert torch.allclose(out, again.flatten(1), atol=1e-12)
     total = torch.zeros(40, 2).double().index_add_(0, edges[1], weights)
@@ -139,13 +142,13 @@ def test_it_converges_to_the_integral_operator_at_the_monte_carlo_rate(local):
     made.scale.raw.data.fill_(math.sqrt(strength))
     target = torch.tensor([[0.3]], dtype=torch.float64)
     generator = torch.Generator().manual_seed(7)
-    sizes, errors = [100, 400, 1600, 6400], []
+    sizes, errors = [50, 200, 800, 3200], []
     for size in sizes:
         trials = []
-        for _ in range(200):
+        for _ in range(150):
             pos = torch.rand(size, 1, generator=generator, dtype=torch.float64)
             hood = radius(target, pos, reach)
-            trials.append(float(made(torch.cos(4 * pos), (pos, target), hood) - exact))
+            trials.append(float(made(torch.cos(4 * pos), (pos, target), hood).detach() - exact))
         errors.append(math.sqrt(sum(error**2 for error in trials) / len(trials)))
     slope = torch.linalg.lstsq(
         torch.stack([torch.tensor(sizes, dtype=torch.float64).log(), torch.ones(4, dtype=torch.float64)], 1),
@@ -195,14 +198,14 @@ def test_bfloat16_autocast_keeps_geometry_in_single_precision():
         assert torch.equal(made.attention_weights(pos, hood), made.attention_weights(pos, hood).float())
         out = made(x, pos, hood)
     assert out.dtype == torch.bfloat16
-    assert float((out - exact).abs().max()) < 0.02 * float(exact.abs().max())
+    assert float((out - exact).detach().abs().max()) < 0.02 * float(exact.detach().abs().max())
 
 
 def test_huge_lambda_leaves_no_denormal_weights():
     made = layer(2, 2, dtype=torch.float32)
     made.scale.raw.data.fill_(100.0)  # lambda = 1e4
     pos = torch.rand(300, 2)
-    weights = made.attention_weights(pos, quantile(pos, pos, 0.3))
+    weights = made.attention_weights(pos, quantile(pos, pos, 0.3)).detach()
     positive = weights[weights > 0]
     assert float(positive.min()) > torch.finfo(torch.float32).tiny
     assert (weights == 0).any()

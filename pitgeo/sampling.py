@@ -1,0 +1,102 @@
+"""Choosing fewer points from many; the only module that does it."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+import torch_cluster
+from torch import Tensor
+
+from pitgeo.metric import Metric
+from pitgeo.neighbors import check_positions
+
+__all__ = ["farthest_points", "grid_points"]
+
+log = logging.getLogger(__name__)
+
+
+def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
+    """Numbers of ``number`` points chosen by farthest point sampling, ``[number]``, int64.
+
+    The first is the point farthest from the centre of gravity (the lowest number among equals), each next one the
+    point farthest from all chosen so far: the same result every run. Where duplicated points leave nothing farther
+    than 0, points not yet chosen fill up in order.
+
+    Args:
+        pos: Positions ``[N, D]``.
+        number: How many, from 1 to N.
+        metric: Periods of the domain.
+
+    Raises:
+        ValueError: If positions are not finite ``[N, D]``, or ``number`` is not in 1..N.
+
+    Example:
+        >>> farthest_points(torch.tensor([[0.0], [1.0], [2.0], [10.0]]), 2).tolist()
+        [3, 0]
+    """
+    check_positions("pos", pos)
+    if not 1 <= number <= len(pos):
+        raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the points there are (got {number})")
+    metric = metric or Metric()
+    points = pos.detach().double()
+    start = int((points - points.mean(0)).square().sum(1).argmax())
+    if metric.is_periodic:
+        chosen = _farthest_by_metric(points, start, number, metric)
+    else:
+        order = torch.arange(len(points), device=points.device)
+        order[0], order[start] = start, 0
+        ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
+        chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
+    taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
+    taken[chosen] = True
+    missing = number - int(taken.sum())
+    if not missing:
+        return chosen
+    log.info("%d of %d latent points repeat others, since the mesh has duplicated points", missing, number)
+    rest = (~taken).nonzero()[:missing, 0]
+    distinct = list(dict.fromkeys(chosen.tolist()))  # in the order they were chosen
+    return torch.cat([torch.tensor(distinct, device=chosen.device), rest])
+
+
+def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric) -> Tensor:
+    chosen = [start]
+    nearest = metric.squared(points, points[start])
+    for _ in range(number - 1):
+        chosen.append(int(nearest.argmax()))
+        nearest = torch.minimum(nearest, metric.squared(points, points[chosen[-1]]))
+    return torch.tensor(chosen, device=points.device)
+
+
+def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
+    """Mean positions of the points in each occupied cell of a regular grid over their bounding box, ``[L, D]``.
+
+    Pooling for structured grids, and a uniform latent mesh for any others.
+
+    Args:
+        pos: Positions ``[N, D]``.
+        cells: Number of cells along each axis.
+
+    Raises:
+        ValueError: If ``cells`` does not have one positive entry per axis.
+
+    Example:
+        >>> grid_points(torch.arange(4.0)[:, None], (2,))
+        tensor([[0.5000],
+                [2.5000]])
+    """
+    check_positions("pos", pos)
+    if len(cells) != pos.shape[1] or min(cells) < 1:
+        raise ValueError(f"Expected 'cells' to have one positive entry for each of {pos.shape[1]} axes (got {cells})")
+    points = pos.detach().double()
+    low, high = points.min(0).values, points.max(0).values
+    shape = torch.tensor(cells, device=pos.device)
+    scaled = (points - low) / torch.where(high > low, high - low, torch.ones_like(low)) * shape
+    place = torch.minimum(scaled.floor().long(), shape - 1)
+    key = place[:, 0]
+    for axis in range(1, len(cells)):
+        key = key * cells[axis] + place[:, axis]
+    _, number = torch.unique(key, return_inverse=True)
+    count = torch.bincount(number)
+    total = points.new_zeros(len(count), points.shape[1]).index_add_(0, number, points)
+    return (total / count[:, None]).to(pos.dtype)

@@ -1,0 +1,13 @@
+"""What every test starts from."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def same_start():
+    """The same random numbers every run; torch warns every time, so that no test hides behind an earlier one."""
+    torch.manual_seed(0)
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(False)

@@ -1,0 +1,68 @@
+"""Sampling against its definition."""
+
+import pytest
+import torch
+
+from pitgeo.metric import Metric
+from pitgeo.sampling import farthest_points, grid_points
+
+
+def slow_farthest(points: torch.Tensor, number: int) -> list[int]:
+    chosen = [int((points - points.mean(0)).square().sum(1).argmax())]
+    while len(chosen) < number:
+        chosen.append(int(torch.cdist(points, points[chosen]).min(1).values.argmax()))
+    return chosen
+
+
+@pytest.mark.parametrize("number", [1, 2, 17, 60])
+def test_farthest_points_equal_the_definition(number):
+    points = torch.rand(60, 3, dtype=torch.float64)
+    chosen = farthest_points(points, number)
+    assert chosen.tolist() == slow_farthest(points, number)
+    assert chosen.tolist() == farthest_points(points, number).tolist()
+
+
+def test_farthest_points_do_not_depend_on_the_order_of_points():
+    points, order = torch.rand(100, 2, dtype=torch.float64), torch.randperm(100)
+    assert torch.equal(points[farthest_points(points, 20)], points[order][farthest_points(points[order], 20)])
+
+
+def test_farthest_points_by_number_are_that_many():
+    for count, number in ((972, 243), (5000, 4999), (1000, 333), (7, 7)):
+        assert farthest_points(torch.rand(count, 2), number).unique().numel() == number
+
+
+def test_farthest_points_among_duplicates_are_distinct():
+    points = torch.rand(5, 2).repeat(4, 1)
+    chosen = farthest_points(points, 9)
+    assert chosen.unique().numel() == 9
+    assert torch.unique(points[chosen], dim=0).shape[0] == 5
+    assert farthest_points(torch.zeros(3, 2), 3).tolist() == [0, 1, 2]
+
+
+def test_farthest_points_on_a_circle_that_repeats():
+    points = (torch.arange(8.0) / 8)[:, None]
+    chosen = points[farthest_points(points, 2, Metric((1.0,)))].flatten()
+    assert abs(float(chosen[0] - chosen[1])) == 0.5
+
+
+def test_grid_points_are_means_of_cells():
+    points = torch.rand(500, 2, dtype=torch.float64)
+    cells = ((points - points.min(0).values) / (points.max(0).values - points.min(0).values) * 4).long().clamp(max=3)
+    expected = [points[(cells == torch.tensor([i, j])).all(1)].mean(0) for i in range(4) for j in range(4)]
+    assert torch.allclose(grid_points(points, (4, 4)), torch.stack(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: farthest_points(p, 5), r"1\.\.4"),
+        (lambda p: farthest_points(p, 0), "got 0"),
+        (lambda p: farthest_points(p * torch.nan, 1), "finite"),
+        (lambda p: grid_points(p, (3,)), "each of 2 axes"),
+        (lambda p: grid_points(p, (3, 0)), "positive"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(torch.rand(4, 2))
