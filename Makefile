@@ -1,4 +1,4 @@
-# make train   install if needed, train on two CPU cores, evaluate, predict
+# make train   install if needed, train on two CPU cores, evaluate, draw pictures, write predicted meshes
 # make test    install if needed, run the tests
 # make lint    style, types and the direction of imports
 # make report  train over several seeds and write the README's table
@@ -22,8 +22,7 @@ PIP := $(RUNPY) -m pip --disable-pip-version-check
 
 train: setup
 	$(RUNPY) scripts/train.py $(CONFIG) --output $(RUN) $(if $(wildcard $(RUN)/last.ckpt),--resume)
-	$(RUNPY) scripts/evaluate.py $(RUN)/best.ckpt
-	$(RUNPY) scripts/predict.py $(RUN)/best.ckpt datasets/elasticity/raw/meshes/*.vtu --output $(RUN)/predicted
+	$(RUNPY) scripts/predict.py $(RUN)/best.ckpt $(RUN)/meshes/*.vtu --output $(RUN)/predicted
 
 test: setup
 	$(RUNPY) -m pytest

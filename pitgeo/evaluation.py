@@ -20,6 +20,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from pitgeo import plots
+from pitgeo.mesh import write_mesh
 from pitgeo.metrics import relative_error
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.predict import Predictor, load
@@ -41,7 +42,7 @@ def evaluate(
     device: str = "cpu",
     progress: bool = True,
 ) -> dict[str, Any]:
-    """Predict every sample of a split, and write ``evaluation.json`` and ``pictures/*.png``.
+    """Predict every sample of a split, and write ``evaluation.json``, ``pictures/*.png`` and ``meshes/*.vtu``.
 
     The data set is the one named in the checkpoint. Errors are relative, a number per sample and target channel;
     their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative l2
@@ -105,11 +106,23 @@ def evaluate(
         "trained_with": predictor.facts["versions"],
     }
     draw(predictor, samples, predictions, chosen, result, folder / "pictures")
+    export(samples, chosen, result, folder / "meshes")
     metrics = checkpoint.parent / "metrics.csv"
     if metrics.exists():
         plots.loss_curves(metrics, folder / "pictures" / "loss.png")
     write_json(folder / "evaluation.json", result)
     return result
+
+
+def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
+    """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
+    for which, number in chosen.items() if hasattr(samples, "mesh") else ():
+        try:
+            mesh = samples.mesh(number)
+        except FileNotFoundError as error:
+            log.info("No mesh files are written: %s", error)
+            return
+        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", mesh)
 
 
 def draw(

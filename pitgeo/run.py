@@ -30,7 +30,7 @@ from pitgeo.transforms.unit_box import extent
 log = logging.getLogger(__name__)
 
 RESULTS = ("best.ckpt", "last.ckpt", "metrics.csv", "evaluation.json")
-OTHERS = ("config.toml", "log.txt", "tensorboard", "pictures")
+OTHERS = ("config.toml", "log.txt", "tensorboard", "pictures", "meshes")
 MACHINE = ("training.device", "root")
 """Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
 

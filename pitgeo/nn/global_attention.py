@@ -41,7 +41,7 @@ class GlobalPositionAttention(nn.Module):
         out_channels: Size of each result; divisible by ``heads``.
         heads: Number of length scales.
         positivity: How :math:`\lambda > 0` is kept: ``"square"``, ``"tan"`` or ``"sine_tan"``.
-        lengths: Smallest and largest initial :math:`1 / \sqrt{\lambda}`, see :class:`LengthScale`.
+        lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
         backend: ``"fused"``, ``"dense"``, or ``"auto"``: fused where that is exact enough, else dense (periodic
             domains, one mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than
@@ -79,8 +79,8 @@ class GlobalPositionAttention(nn.Module):
         if backend not in ("auto", "fused", "dense"):
             raise ValueError(f"Expected 'backend' to be 'auto', 'fused' or 'dense' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
-        self.scale = LengthScale(heads, positivity, lengths)
         self.metric = metric or Metric()
+        self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         if backend == "fused" and self.metric.is_periodic:
             raise ValueError("Expected 'backend' to be 'auto' or 'dense' on a periodic domain (got 'fused')")
         self.backend = backend
@@ -192,7 +192,7 @@ class SelfPositionAttention(SelfAttention):
         out_channels: Size of each result; divisible by ``heads``.
         heads: Number of heads.
         positivity: How :math:`\lambda > 0` is kept.
-        lengths: Smallest and largest initial :math:`1 / \sqrt{\lambda}`, see :class:`LengthScale`.
+        lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
         backend: As in :class:`GlobalPositionAttention`.
 
@@ -221,8 +221,8 @@ class SelfPositionAttention(SelfAttention):
         backend: Backend = "auto",
     ) -> None:
         super().__init__(in_channels, out_channels, heads)
-        self.scale = LengthScale(heads, positivity, lengths)
         self.metric = metric or Metric()
+        self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         if backend == "fused" and self.metric.is_periodic:
             raise ValueError("Expected 'backend' to be 'auto' or 'dense' on a periodic domain (got 'fused')")
         self.backend = backend

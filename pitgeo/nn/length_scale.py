@@ -16,7 +16,7 @@ _TAN_LIMIT = math.pi / 2 * (1 - 1e-6)  # below pi/2 in float32 too: tan stays po
 
 
 class LengthScale(nn.Module):
-    r"""One :math:`\lambda > 0` per head; the head looks about :math:`1 / \sqrt{\lambda}` far.
+    r"""One :math:`\lambda > 0` per head; the head looks about :math:`\sqrt{c / \lambda}` far.
 
     .. math::
         \lambda = \ell^2, \qquad
@@ -25,13 +25,15 @@ class LengthScale(nn.Module):
 
     for ``"square"``, ``"tan"`` and ``"sine_tan"``, with :math:`\ell` the trained parameter ``raw``. The ``"tan"`` form
     is projected: the forward pass uses the nearest value inside the interval, and :func:`project_`, called after each
-    optimiser step, moves the parameter itself there.
+    optimiser step, moves the parameter itself there. Weights are :math:`\exp(-\lambda |p - q|^2 / c)`, with
+    :math:`c` the metric's divisor.
 
     Args:
         heads: Number of length scales.
         positivity: Which form keeps :math:`\lambda` positive.
-        lengths: Smallest and largest initial :math:`1 / \sqrt{\lambda}`, spread evenly in the logarithm over the
+        lengths: Smallest and largest initial :math:`\sqrt{c / \lambda}`, spread evenly in the logarithm over the
             heads (one head: their geometric mean); ``None`` draws :math:`\ell` from U[0, 1], which suits a unit box.
+        divisor: What the metric divides squared distances by, :math:`c`.
 
     Shapes:
         - **output** ``[heads]``.
@@ -48,7 +50,11 @@ class LengthScale(nn.Module):
     """
 
     def __init__(
-        self, heads: int, positivity: Positivity = "square", lengths: tuple[float, float] | None = None
+        self,
+        heads: int,
+        positivity: Positivity = "square",
+        lengths: tuple[float, float] | None = None,
+        divisor: float = 1.0,
     ) -> None:
         super().__init__()
         if heads < 1:
@@ -59,6 +65,7 @@ class LengthScale(nn.Module):
             raise ValueError(f"Expected 'lengths' to be positive, the smaller first (got {lengths})")
         self.positivity = positivity
         self.initial_lengths = lengths
+        self.divisor = divisor
         self.raw = nn.Parameter(torch.empty(heads))
         self.reset_parameters()
 
@@ -70,7 +77,7 @@ class LengthScale(nn.Module):
                 return
             low, high = (math.log(length) for length in self.initial_lengths)
             steps = torch.linspace(0, 1, len(self.raw)) if len(self.raw) > 1 else torch.tensor([0.5])
-            scale = torch.exp(-2 * (low + (high - low) * steps.double()))
+            scale = self.divisor * torch.exp(-2 * (low + (high - low) * steps.double()))
             self.raw.copy_(self._inverse(scale))
 
     def _inverse(self, scale: Tensor) -> Tensor:
@@ -96,8 +103,8 @@ class LengthScale(nn.Module):
 
     @torch.no_grad()
     def lengths(self) -> Tensor:
-        r"""How far each head looks, :math:`1 / \sqrt{\lambda}` in the units of the positions, ``[heads]``."""
-        return cast(Tensor, self()).rsqrt()
+        r"""How far each head looks, :math:`\sqrt{c / \lambda}` in the units of the positions, ``[heads]``."""
+        return math.sqrt(self.divisor) * cast(Tensor, self()).rsqrt()
 
     def extra_repr(self) -> str:
         """What ``repr`` shows of the layer."""
@@ -120,7 +127,7 @@ def project_(module: nn.Module) -> None:
 
 
 def length_table(module: nn.Module) -> list[tuple[str, Tensor]]:
-    r"""Name and :math:`1 / \sqrt{\lambda}` per head of every position-attention layer inside a module."""
+    r"""Name and length :math:`\sqrt{c / \lambda}` per head of every position-attention layer inside a module."""
     return [
         (name.removesuffix("scale").rstrip("."), part.lengths())
         for name, part in module.named_modules()

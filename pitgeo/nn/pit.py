@@ -166,7 +166,7 @@ class PiT(nn.Module):
         return cast(Tensor, self.head(hidden))
 
     def length_scales(self) -> list[tuple[str, Tensor]]:
-        r"""Name and :math:`1 / \sqrt{\lambda}` per head of every attention layer, in the positions' units."""
+        r"""Name and length :math:`\sqrt{c / \lambda}` per head of every layer, in the positions' units."""
         return [(name.removesuffix(".attention"), lengths) for name, lengths in length_table(self)]
 
     def _stage(

@@ -34,7 +34,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         out_channels: Size of each target value; divisible by ``heads``.
         heads: Number of length scales.
         positivity: How :math:`\lambda > 0` is kept: ``"square"``, ``"tan"`` or ``"sine_tan"``.
-        lengths: Smallest and largest initial :math:`1 / \sqrt{\lambda}`, see :class:`LengthScale`.
+        lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances; the one the graph was built with.
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
             slower, for second derivatives and PyG's explainers (which switch to it by themselves).
@@ -74,8 +74,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if backend not in ("fused", "reference"):
             raise ValueError(f"Expected 'backend' to be 'fused' or 'reference' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
-        self.scale = LengthScale(heads, positivity, lengths)
         self.metric = metric or Metric()
+        self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         self.backend = backend
 
     def reset_parameters(self) -> None:

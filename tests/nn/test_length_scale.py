@@ -38,6 +38,13 @@ def test_initial_lengths_are_log_spaced(form):
     assert float(LengthScale(1, form, (0.1, 0.4)).lengths()) == pytest.approx(0.2, rel=1e-3)
 
 
+def test_lengths_are_those_of_the_positions_whatever_the_divisor():
+    scale = LengthScale(2, lengths=(0.1, 0.4), divisor=2.0)
+    assert torch.allclose(scale.lengths(), torch.tensor([0.1, 0.4]))
+    weight = torch.exp(-scale() * torch.tensor([0.1, 0.4]).square() / 2.0)  # one length away
+    assert torch.allclose(weight, torch.full((2,), math.exp(-1)))
+
+
 @pytest.mark.parametrize("direction", [-1.0, 1.0])
 def test_the_projected_form_stays_inside_through_training(direction):
     scale = LengthScale(4, "tan")

@@ -1,0 +1,39 @@
+"""The public names, which only change on purpose."""
+
+import importlib
+
+import pytest
+
+PUBLIC = {
+    "pitgeo": ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load"],
+    "pitgeo.nn": [
+        "Body",
+        "DenseLayout",
+        "GlobalPositionAttention",
+        "LengthScale",
+        "PaperBlock",
+        "PaperLayer",
+        "PiT",
+        "PointwiseMLP",
+        "PositionAttention",
+        "ResidualBlock",
+        "SelfAttention",
+        "SelfPositionAttention",
+        "length_table",
+        "project_",
+    ],
+    "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
+    "pitgeo.datasets": ["DATASETS", "Elasticity", "ElasticityOptions"],
+}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_list(module):
+    found = importlib.import_module(module)
+    assert sorted(found.__all__) == PUBLIC[module]
+    assert all(hasattr(found, name) for name in found.__all__)
+
+
+def test_unknown_names_fail_as_python_does():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        importlib.import_module("pitgeo").nothing
