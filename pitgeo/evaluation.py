@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from pitgeo import plots
@@ -99,6 +99,7 @@ def evaluate(
             which: {"sample_id": ids[number], "relative_l2": float(errors["relative_l2"][number].mean())}
             for which, number in chosen.items()
         },
+        "length_scales": {name: lengths.tolist() for name, _, lengths in _scales(predictor.model)},
         "prediction_seconds": round(seconds, 3),
         "device": device,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -149,9 +150,9 @@ def draw(
             plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
     else:
         log.info("Fields are not drawn: positions have %d axes, not 2", first.pos.shape[1])
-    if isinstance(predictor.model, PiT):
+    if scales := _scales(predictor.model):
         facts = predictor.facts
-        plots.length_scales(_scales(predictor.model), folder / "length_scales.png", facts["spacing"], facts["extent"])
+        plots.length_scales(scales, folder / "length_scales.png", facts["spacing"], facts["extent"])
 
 
 def format_table(result: dict[str, Any]) -> str:
@@ -164,7 +165,7 @@ def format_table(result: dict[str, Any]) -> str:
         ...     "checkpoint": "last.ckpt", "model": "pit", "parameters": 1000, "seed": 0,
         ...     "dataset": "elasticity", "protocol": "radii", "split": "test", "samples": 200,
         ...     "errors": {"von_mises": {"relative_l2": statistics}},
-        ...     "best": worst, "median": worst, "worst": worst}))
+        ...     "best": worst, "median": worst, "worst": worst, "length_scales": {"encoder": [0.02, 0.1]}}))
         last.ckpt: pit, 1,000 parameters, seed 0
         elasticity (radii), 200 test samples
         <BLANKLINE>
@@ -172,9 +173,12 @@ def format_table(result: dict[str, Any]) -> str:
         von_mises  relative l2   0.01230   0.01000   0.01200   0.01400
         <BLANKLINE>
         best sample 7 (0.05000), median sample 7 (0.05000), worst sample 7 (0.05000)
+        <BLANKLINE>
+        length scale of every head, in the positions' unit
+        encoder      0.0200    0.1000
     """
     protocol = f" ({result['protocol']})" if result["protocol"] else ""
-    width = max(6, *(len(target) for target in result["errors"]))
+    width = max(6, *(len(name) for name in (*result["errors"], *result["length_scales"])))
     lines = [
         f"{result['checkpoint']}: {result['model']}, {result['parameters']:,} parameters, seed {result['seed']}",
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
@@ -187,7 +191,13 @@ def format_table(result: dict[str, Any]) -> str:
             cells = "  ".join(f"{value:8.5f}" for value in columns)
             lines.append(f"{target:{width}}  {name.replace('_', ' '):11}  {cells}")
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.5f})" for which in _CHOSEN)
-    return "\n".join([*lines, "", ", ".join(chosen)])
+    scales = [
+        f"{name:{width}}  {'  '.join(f'{length:8.4f}' for length in lengths)}"
+        for name, lengths in result["length_scales"].items()
+    ]
+    if scales:
+        scales = ["", "length scale of every head, in the positions' unit", *scales]
+    return "\n".join([*lines, "", ", ".join(chosen), *scales])
 
 
 def versions() -> dict[str, str]:
@@ -235,7 +245,10 @@ def _errors(predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Liter
     return torch.cat([relative_error(prediction, truth, norm=norm) for prediction, truth in pairs]).double().numpy()
 
 
-def _scales(model: PiT) -> list[tuple[str, str, ArrayLike]]:
+def _scales(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
+    """Name, kind and lengths of every attention layer that has any."""
+    if not isinstance(model, PiT):
+        return []
     local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
     return [
         (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())

@@ -132,7 +132,7 @@ def length_scales(
     spacing: float | None = None,
     extent: float | None = None,
 ) -> Path:
-    r"""Draw the length scale :math:`1/\sqrt\lambda` of every head, one attention layer a row.
+    r"""Draw the length scale :math:`\sqrt{c / \lambda}` of every head, one attention layer a row.
 
     Args:
         rows: Layer name, kind (``"local"``, ``"cross"`` or ``"global"``) and the heads' length scales ``[H]``; one that
@@ -181,7 +181,7 @@ def length_scales(
     _plain_numbers(ax.xaxis)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_yticks(range(len(rows)), [f"{name} ({kind})" for name, kind, _ in rows], fontsize=8)
-    ax.set_xlabel(r"length scale $1/\sqrt{\lambda}$ of each head, in the positions' unit")
+    ax.set_xlabel("length scale of each head, in the positions' unit")
     _tidy(ax)
     return _save(figure, output)
 

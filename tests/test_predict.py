@@ -1,0 +1,150 @@
+"""From a checkpoint and mesh files to predicted mesh files."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import pitgeo
+from pitgeo.cli import main
+from pitgeo.data import PointData
+from pitgeo.datasets import Elasticity
+from pitgeo.mesh import Mesh, read_mesh, write_mesh
+from pitgeo.predict import predict_files
+
+TINY = [
+    "data.elasticity.train=3",
+    "data.elasticity.validation=1",
+    "data.elasticity.test=2",
+    "data.elasticity.generate=5",
+    "model.pit.channels=8",
+    "model.pit.heads=2",
+    "model.pit.layers=1",
+    "model.pit.latent.number=12",
+    "training.epochs=1",
+    "training.batch_size=2",
+    'scaling.box="unit"',
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run from nothing: data are generated, a tiny model trained, the test set evaluated, meshes written."""
+    folder = tmp_path_factory.mktemp("run")
+    config = folder / "tiny.toml"
+    config.write_text(
+        '[data]\nname = "elasticity"\n[model]\nname = "pit"\n[model.pit.latent]\nmethod = "farthest"\nnumber = 9\n'
+    )
+    overrides = [f'data.elasticity.root="{folder}"', *TINY]
+    from pitgeo.generators import elasticity
+
+    elasticity.generate(folder / "raw", samples=5, processes=1, progress=False)
+    arguments = [part for override in overrides for part in ("--set", override)]
+    assert main(["train", str(config), "--output", str(folder / "out"), "--quiet", *arguments]) == 0
+    return folder
+
+
+def meshes(run):
+    return sorted((run / "out" / "meshes").glob("*.vtu"))
+
+
+def test_training_leaves_everything(run):
+    out = run / "out"
+    assert {path.name for path in (out / "pictures").iterdir()} == {
+        "fields.png",
+        "latent_mesh.png",
+        "length_scales.png",
+        "loss.png",
+    }
+    assert {path.name.split("_")[0] for path in meshes(run)} == {"best", "median", "worst"}
+    assert json.loads((out / "evaluation.json").read_text())["samples"] == 2
+
+
+def test_a_checkpoint_alone_predicts(run):
+    predictor = pitgeo.load(run / "out" / "best.ckpt")
+    assert predictor.inputs == ("shape",) and predictor.targets == ("von_mises",)
+    samples = Elasticity(run, "test", samples=2)
+    alone = [predictor.predict(sample) for sample in samples]
+    assert alone[0].shape == (972, 1) and not alone[0].requires_grad
+    assert torch.allclose(predictor.predict(list(samples)), torch.cat(alone), atol=1e-4, rtol=1e-5)
+    moved = samples[0].clone()
+    moved.pos = moved.pos + 100.0
+    assert torch.allclose(predictor.predict(moved), alone[0], rtol=1e-2)  # centred in the unit box
+    elsewhere = PointData(pos=samples[0].pos, x=samples[0].x, pos_out=samples[0].pos[:7] + 0.01)
+    assert predictor.predict(elsewhere).shape == (7, 1)
+
+
+def test_predicted_meshes_hold_prediction_error_and_what_they_came_with(run, tmp_path, capsys):
+    files = [str(path) for path in meshes(run)]
+    assert main(["predict", str(run / "out" / "best.ckpt"), *files, "--output", str(tmp_path), "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(tmp_path / path.name) for path in meshes(run)]
+    predictor = pitgeo.load(run / "out" / "best.ckpt")
+    numbers = {int(sample.sample_id): sample for sample in Elasticity(run, "test", samples=2)}
+    for path in meshes(run):
+        before, after = read_mesh(path), read_mesh(tmp_path / path.name)
+        assert np.array_equal(before.points, after.points)
+        for (_, mine), (_, theirs) in zip(before.cells, after.cells, strict=True):
+            assert np.array_equal(mine, theirs)
+        for name, values in before.point_data.items():
+            assert np.array_equal(after.point_data[name], values)
+        prediction = predictor.predict(numbers[int(path.stem.split("_")[-1])])[:, 0].numpy()
+        assert np.allclose(after.point_data["von_mises_prediction"], prediction, rtol=1e-4)
+        difference = after.point_data["von_mises_prediction"] - after.point_data["von_mises"]
+        assert np.allclose(after.point_data["von_mises_error"], difference)
+
+
+def test_without_the_truth_there_is_no_error(run, tmp_path):
+    mesh = read_mesh(meshes(run)[0])
+    write_mesh(tmp_path / "new.vtu", Mesh(mesh.points, mesh.cells, {"shape": mesh.point_data["shape"]}))
+    (written,) = predict_files(run / "out" / "best.ckpt", [tmp_path / "new.vtu"], tmp_path / "out")
+    assert set(read_mesh(written).point_data) == {"shape", "von_mises_prediction"}
+
+
+def refuse(run, tmp_path, capsys, *arguments):
+    assert main(["predict", *map(str, arguments), "--output", str(tmp_path / "out"), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("pitgeo: error: ") and error.count("\n") == 1
+    assert not list((tmp_path / "out").glob("*")) if (tmp_path / "out").exists() else True
+    return error
+
+
+def test_mistakes_get_one_clear_line(run, tmp_path, capsys):
+    checkpoint, mesh = run / "out" / "best.ckpt", read_mesh(meshes(run)[0])
+
+    def write(name, points=mesh.points, **fields):
+        write_mesh(tmp_path / name, Mesh(points, (), fields))
+        return tmp_path / name
+
+    shape = mesh.point_data["shape"]
+    assert "no such file" in refuse(run, tmp_path, capsys, run / "none.ckpt", meshes(run)[0])
+    assert "no such file" in refuse(run, tmp_path, capsys, checkpoint, tmp_path / "none.vtu")
+    assert "point field 'shape' (got 'shap'); did you mean 'shap'" in refuse(
+        run, tmp_path, capsys, checkpoint, write("misnamed.vtu", shap=shape)
+    )
+    assert "44 input channels" in refuse(run, tmp_path, capsys, checkpoint, write("narrow.vtu", shape=shape[:, :3]))
+    solid = np.concatenate([mesh.points, mesh.points[:, :1]], 1)
+    assert "got 3 coordinates" in refuse(run, tmp_path, capsys, checkpoint, write("solid.vtu", solid, shape=shape))
+    assert "different names" in refuse(run, tmp_path, capsys, checkpoint, meshes(run)[0], meshes(run)[0])
+    (tmp_path / "broken.vtu").write_text("<VTKFile")
+    assert "broken.vtu" in refuse(run, tmp_path, capsys, checkpoint, tmp_path / "broken.vtu")
+    (tmp_path / "text.ckpt").write_text("not a checkpoint")
+    assert "text.ckpt" in refuse(run, tmp_path, capsys, tmp_path / "text.ckpt", meshes(run)[0])
+    newer = torch.load(checkpoint, weights_only=True)
+    newer["pitgeo"]["format"] = 99
+    torch.save(newer, tmp_path / "newer.ckpt")
+    assert "format 1 (got 99" in refuse(run, tmp_path, capsys, tmp_path / "newer.ckpt", meshes(run)[0])
+
+
+def test_an_input_file_is_not_overwritten(run):
+    file = meshes(run)[0]
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="another 'output'"):
+        predict_files(run / "out" / "best.ckpt", [file], file.parent)
+    assert file.read_bytes() == before
+
+
+def test_a_run_in_use_is_not_overwritten(run, capsys):
+    arguments = ["train", str(run / "tiny.toml"), "--output", str(run / "out"), "--quiet"]
+    assert main(arguments) == 2
+    assert "no other run" in capsys.readouterr().err
