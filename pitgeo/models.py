@@ -87,10 +87,27 @@ class PiTOptions(Options):
         """What a sample needs before it comes to the model."""
         return Compose((self.latent.transform(self.metric), self.graphs))
 
-    def build(self, in_channels: int, out_channels: int, spacing: float, extent: float) -> nn.Module:
-        """A new model; ``spacing`` and ``extent`` of the meshes are where its length scales start."""
-        lengths = (spacing, extent) if self.lengths == "mesh" else None
-        body = Body(self.body, self.layers, self.encoder, self.decoder, self.attention, self.positivity, lengths)
+    def build(
+        self,
+        in_channels: int,
+        out_channels: int,
+        spacing: float,
+        extent: float,
+        latent_spacing: float | None = None,
+    ) -> nn.Module:
+        """A new model; spacings of the input and latent points and size of the meshes: its first length scales."""
+        known = self.lengths == "mesh" and spacing > 0  # it is 0 where all points of a mesh coincide
+        lengths = (spacing, extent) if known else None
+        body = Body(
+            self.body,
+            self.layers,
+            self.encoder,
+            self.decoder,
+            self.attention,
+            self.positivity,
+            lengths,
+            latent_spacing,
+        )
         return PiT(in_channels, out_channels, self.channels, self.heads, self.graphs, body)
 
 
@@ -104,8 +121,15 @@ class MLPOptions(Options):
         """What a sample needs before it comes to the model: nothing."""
         return Compose()
 
-    def build(self, in_channels: int, out_channels: int, spacing: float, extent: float) -> nn.Module:
-        """A new model."""
+    def build(
+        self,
+        in_channels: int,
+        out_channels: int,
+        spacing: float,
+        extent: float,
+        latent_spacing: float | None = None,
+    ) -> nn.Module:
+        """A new model; its meshes do not matter."""
         return PointwiseMLP(in_channels, out_channels, self.channels, self.layers)
 
 

@@ -120,7 +120,9 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     checkpoint = read_checkpoint(path)
     facts = checkpoint["pitgeo"]
     config = schema().model_validate(facts["config"])
-    model = config.model.options.build(facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"])
+    model = config.model.options.build(
+        facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"], facts["latent_spacing"]
+    )
     weights = checkpoint["state_dict"]
     scalings = [
         Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")

@@ -150,7 +150,7 @@ def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
 def _build(config: RunConfig, samples: Sequence[PointData]) -> nn.Module:
     shape = _shape(samples)
     model: nn.Module = config.model.options.build(
-        shape["in_channels"], shape["out_channels"], shape["spacing"], shape["extent"]
+        shape["in_channels"], shape["out_channels"], shape["spacing"], shape["extent"], shape["latent_spacing"]
     )
     return model
 
@@ -161,6 +161,7 @@ def _shape(samples: Sequence[PointData]) -> dict[str, Any]:
         "in_channels": samples[0].input_dim,
         "out_channels": int(samples[0].y.shape[1]),
         "spacing": statistics.median(spacing(sample.pos) for sample in few),
+        "latent_spacing": statistics.median(spacing(sample.points("latent")[0]) for sample in few),
         "extent": extent(samples),
     }
 

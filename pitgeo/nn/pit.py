@@ -37,6 +37,8 @@ class Body:
         positivity: How the length scales are kept positive.
         lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
             as in the authors' code.
+        latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
+            input points.
 
     Raises:
         ValueError: If an option is not one of those named.
@@ -49,6 +51,7 @@ class Body:
     attention: tuple[Attention, Attention, Attention] = ("position", "position", "position")
     positivity: Positivity = "square"
     lengths: tuple[float, float] | None = None
+    latent_spacing: float | None = None
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -242,6 +245,8 @@ class _Maker:
         if self.body.lengths is None:
             return None
         low, high = self.body.lengths
+        if quantile is None:
+            low = self.body.latent_spacing or low
         return low, max(2 * low, high if quantile is None else high * math.sqrt(quantile))
 
 
