@@ -36,4 +36,4 @@ def test_public_list(module):
 
 def test_unknown_names_fail_as_python_does():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        importlib.import_module("pitgeo").nothing
+        importlib.import_module("pitgeo").__getattr__("nothing")
