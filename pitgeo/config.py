@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
 from pitgeo.datasets import DATASETS
 from pitgeo.models import MODELS
@@ -86,10 +86,19 @@ class RunConfig(_Table):
     scaling: ScalingConfig = ScalingConfig()
     training: TrainingConfig = TrainingConfig()
 
+    @model_validator(mode="after")
+    def _check(self) -> RunConfig:
+        if self.scaling.box == "unit" and any(getattr(self.model.options, "period", ())):
+            raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
+        return self
+
     def transform(self, box_scale: float | None) -> Compose:
-        """What turns a raw sample into what the model takes: unit box (if it has a scale), latent mesh, graphs."""
+        """What turns a raw sample into what the model takes: latent mesh, graphs, unit box (if it has a scale).
+
+        Points are chosen and searched before they are moved: moving them rounds them, and ties would be lost.
+        """
         steps: Compose = self.model.options.transform()
-        return steps if box_scale is None else Compose((UnitBox(box_scale), *steps.transforms))
+        return steps if box_scale is None else Compose((*steps.transforms, UnitBox(box_scale)))
 
     def plain(self) -> dict[str, Any]:
         """The configuration as plain tables, numbers and strings."""

@@ -19,7 +19,8 @@ class PointData(Data):  # type: ignore[misc]
     Three point sets: **input** points, where values are known; **latent** points, a coarser set the processor works
     on; **output** points, where values are wanted. The last two default to the input points. Three graphs may be
     stored with the sample: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent) and
-    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of it rightly.
+    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of it rightly (but for ``B``
+    samples on a shared mesh, which are a batch already).
 
     Args:
         pos: Input positions ``[N, D]``.
@@ -68,6 +69,10 @@ class PointData(Data):  # type: ignore[misc]
         """Set the ``"latent"`` or ``"out"`` positions; graphs that touch them are dropped."""
         if kind not in ("latent", "out"):
             raise ValueError(f"Expected the kind of points to be 'latent' or 'out' (got {kind!r})")
+        if "batch" in self:
+            raise ValueError("Expected a single sample to set points of (got a batch); set them before batching")
+        if pos is self.pos:  # these are the input points: say so, lest a copy of them look like others
+            return
         self[f"pos_{kind}"] = pos
         # PyG adds the sample's number to attributes with "batch" in their name: this becomes the batch vector.
         self[f"pos_{kind}_batch"] = torch.zeros(pos.shape[0], dtype=torch.long, device=pos.device)

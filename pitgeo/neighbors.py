@@ -289,10 +289,11 @@ def spacing(pos: Tensor, metric: Metric | None = None) -> float:
     """Median distance from a point to its nearest other point (duplicates left out); 0 if all points coincide."""
     check_positions("pos", pos)
     metric = metric or Metric()
-    points = np.unique(pos.detach().cpu().double().numpy(), axis=0)
-    if len(points) < 2:
-        return 0.0
+    points = pos.detach().cpu().double().numpy()
     if metric.is_periodic:
         points = _wrap(points, np.asarray(metric.period))
+    points = np.unique(points, axis=0)
+    if len(points) < 2:
+        return 0.0
     distance, _ = _nearest(_tree(points, metric), points, 2)
     return float(np.median(distance[:, 1]))

@@ -102,24 +102,20 @@ def measure(case: str, options: argparse.Namespace) -> dict[str, object]:
         model = pit.build(44, 1, 0.03, 1.0)
         transform = pit.transform()  # graphs are data: made once a sample, as training does
         batch = Batch.from_data_list([transform(PointData(pos=p, x=v)) for p, v in zip(pos, x, strict=True)])
-        if options.largest_lambda:
-            for module in model.modules():
-                if hasattr(module, "raw"):
-                    module.raw.data.copy_(torch.linspace(1, options.largest_lambda**0.5, options.heads))
 
         def predict() -> Tensor:
             return model(batch).view_as(y)
     else:
         model = DensePiT(44, options.channels, options.heads, case == "cached")
-        if options.largest_lambda:
-            for module in model.modules():
-                if hasattr(module, "raw"):
-                    module.raw.data.copy_(torch.linspace(1, options.largest_lambda**0.5, options.heads))
         both = torch.cat([pos, x], -1)
 
         def predict() -> Tensor:
             return model(both, pos)
 
+    if options.largest_lambda:
+        for module in model.modules():
+            if hasattr(module, "raw"):
+                module.raw.data.copy_(torch.linspace(1, options.largest_lambda**0.5, options.heads))
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = []

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pitgeo.config import ConfigError, RunConfig, difference, load_config, parse_config, schema, to_toml
+from pitgeo.data import PointData
+from pitgeo.neighbors import quantile
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
 
@@ -173,3 +176,20 @@ def test_the_configurations_that_come_with_it(path: Path) -> None:
 def test_switching_the_model_does_not_trip_over_the_other_ones_keys() -> None:
     for path in CONFIGS:
         assert load_config(path, ["model.name=mlp"]).model.name == "mlp"
+
+
+def test_ties_survive_the_unit_box() -> None:
+    side = 21
+    axes = torch.meshgrid(*[10 + torch.arange(side) / (side - 1)] * 2, indexing="ij")
+    data = PointData(pos=torch.stack(axes, -1).reshape(-1, 2))
+    table = {"data": {"name": "elasticity"}, "model": {"name": "pit", "pit": {"latent": {"method": "input"}}}}
+    config = parse_config(table, ["scaling.box='unit'", "model.pit.encoder_quantile=0.05"])
+    degree = config.transform(1 / 3)(data).graph("encoder").degree
+    assert torch.equal(degree, quantile(data.pos, data.pos, 0.05).degree)
+    assert int(degree.max()) > int(degree.min())
+
+
+def test_a_period_and_a_unit_box_do_not_go_together() -> None:
+    table = {"data": {"name": "elasticity"}, "model": {"name": "pit"}}
+    with pytest.raises(ConfigError, match="period"):
+        parse_config(table, ["scaling.box='unit'", "model.pit.period=[1.0, 1.0]"])

@@ -126,6 +126,7 @@ def test_spacing():
     assert spacing(grid(11, 2).repeat(2, 1)) == pytest.approx(0.1, rel=1e-5)
     assert spacing(torch.zeros(4, 2)) == 0.0
     assert spacing(torch.tensor([[0.0], [0.9]]), Metric((1.0,))) == pytest.approx(0.1)
+    assert spacing(torch.tensor([[0.0], [0.5], [1.0]]), Metric((1.0,))) == pytest.approx(0.5)
 
 
 def test_batch_pointer_knows_empty_samples():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -36,7 +37,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
 
     Reads the original files of Geo-FNO from ``root/raw``, or those of ``datasets/elasticity/generate.py``, which have
     the same names and layout. The positions are Gauss points, not mesh nodes. Transformed samples are cached in
-    ``root/processed`` under a hash of the raw files, the options and the transform.
+    ``root/processed`` under a hash of the raw files (their sizes and times), the options and the transform.
 
     Args:
         root: Folder that holds ``raw/``.
@@ -44,7 +45,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         protocol: ``"radii"``: the inputs are the coordinates and the 42 radii of the void as ``5 r - 1``, constant
             over a sample (PiT); ``"coordinates"``: the coordinates alone (Transolver and later papers).
         samples: How many; ``None`` for the benchmark's 1000 and 200.
-        pre_transform: Applied once a sample, then cached.
+        pre_transform: Applied once a sample, then cached; a dataclass, whose repr names the cache.
         progress: Whether to show a progress bar while samples are transformed.
 
     Raises:
@@ -86,6 +87,11 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             log.warning("The cache %s cannot be read and is made again", self.processed_paths[0])
             self.process()
             self._load()
+
+    @staticmethod
+    def total(root: str | Path) -> int:
+        """How many samples the raw files hold."""
+        return int(_open(Path(root) / "raw" / FILES["XY"]).shape[-1])
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -177,14 +183,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
     def _read(self) -> dict[str, NDArray[np.floating[Any]]]:
         raw = {}
         for name, file in FILES.items():
-            path = self.folder / file
-            try:
-                raw[name] = np.load(path, mmap_mode="r")
-            except (ValueError, EOFError, OSError) as error:
-                raise ValueError(
-                    f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or "
-                    f"generate it again"
-                ) from error
+            raw[name] = _open(self.folder / file)
         total = raw["XY"].shape[-1] if raw["XY"].ndim else 0
         for name, shape in (("XY", (POINTS, 2, total)), ("sigma", (POINTS, total)), ("rr", (RADII, total))):
             path = self.folder / FILES[name]
@@ -199,17 +198,36 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         return raw
 
     def _hash(self, transform: Transform | None) -> str:
+        if transform is not None and not is_dataclass(transform):
+            raise ValueError(
+                f"Expected 'pre_transform' to be a dataclass, as those of pitgeo.transforms are, so that its repr "
+                f"tells what it does and names the cache (got {transform!r})"
+            )
         parts = [_CACHE_VERSION, self.split, self.protocol, self.count, repr(transform)]
         for file in FILES.values():
             path = self.folder / file
-            if not path.exists():
-                raise FileNotFoundError(
-                    f"Expected the raw file {path} (got none); put the original there, or run "
-                    f"'python datasets/elasticity/generate.py'"
-                )
+            _open(path)
             stat = path.stat()
             parts += [file, stat.st_size, stat.st_mtime_ns]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _open(path: Path) -> NDArray[Any]:
+    """A raw file, mapped rather than read."""
+    if not path.exists():
+        raise FileNotFoundError(
+            f"Expected the raw file {path} (got none); put the original there, or run "
+            f"'python datasets/elasticity/generate.py'"
+        )
+    try:
+        return cast("NDArray[Any]", np.load(path, mmap_mode="r"))
+    except PermissionError:
+        raise
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(
+            f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or generate it "
+            f"again"
+        ) from error
 
 
 def _tensor(array: NDArray[Any]) -> torch.Tensor:

@@ -85,10 +85,21 @@ class ElasticityOptions(BaseModel):
 
     def test_samples(self) -> Elasticity:
         """The test samples."""
+        self._check_total()
         return Elasticity(self.root, "test", self.protocol, self.test)
 
     def _training(self) -> Elasticity:
+        self._check_total()
         return Elasticity(self.root, "train", self.protocol, self.train)
+
+    def _check_total(self) -> None:
+        """Refuse files with so few samples that some would be trained on and tested on."""
+        total = Elasticity.total(self.root)
+        if total < self.train + self.test:
+            raise ValueError(
+                f"Expected at least {self.train + self.test} samples in {self.root}/raw, 'train' and 'test' together "
+                f"(got {total}), so that no test sample is trained on; ask for fewer, or generate more"
+            )
 
 
 DATASETS: dict[str, type[ElasticityOptions]] = {"elasticity": ElasticityOptions}

@@ -68,4 +68,9 @@ def centred(pos: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return pos - pos.mean(-2, keepdim=True)
     weight = mask.unsqueeze(-1).to(pos.dtype)
-    return (pos - (pos * weight).sum(-2, keepdim=True) / weight.sum(-2, keepdim=True)) * weight
+    return (pos - (pos * weight).sum(-2, keepdim=True) / weight.sum(-2, keepdim=True).clamp(min=1)) * weight
+
+
+def at_least_single(pos: Tensor) -> Tensor:
+    """Positions in float32 or better: distances in half precision are no distances."""
+    return pos if pos.element_size() >= 4 else pos.float()

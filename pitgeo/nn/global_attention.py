@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from pitgeo.metric import Metric
-from pitgeo.nn.dense import centred
+from pitgeo.nn.dense import at_least_single, centred
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
@@ -45,7 +45,7 @@ class GlobalPositionAttention(nn.Module):
         metric: Periods of the domain and the divisor of squared distances.
         backend: ``"fused"``, ``"dense"``, or ``"auto"``: fused where that is exact enough, else dense (periodic
             domains, one mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than
-            about 5e-6). The choice is made outside compiled code, and kept inside it.
+            about 5e-6). The choice is made in every call outside compiled code; compiled code keeps the last one made.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -76,14 +76,10 @@ class GlobalPositionAttention(nn.Module):
         backend: Backend = "auto",
     ) -> None:
         super().__init__()
-        if backend not in ("auto", "fused", "dense"):
-            raise ValueError(f"Expected 'backend' to be 'auto', 'fused' or 'dense' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
-        if backend == "fused" and self.metric.is_periodic:
-            raise ValueError("Expected 'backend' to be 'auto' or 'dense' on a periodic domain (got 'fused')")
-        self.backend = backend
+        self.backend = _checked_backend(backend, self.metric)
         self.is_fused = backend == "fused"
 
     def reset_parameters(self) -> None:
@@ -98,6 +94,7 @@ class GlobalPositionAttention(nn.Module):
             if self.backend == "auto":
                 self.is_fused = pos.dim() == 3 and fused_is_exact(self.metric, self.scale(), pos, mask)
         heads = self.value.heads
+        pos = at_least_single(pos)
         value = self.value(x).unflatten(-1, (heads, -1)).transpose(1, 2)  # [B, H, N, C]
         with torch.autocast(x.device.type, enabled=False):  # geometry in float32 at least
             scale = self.scale().to(pos.dtype)
@@ -223,9 +220,7 @@ class SelfPositionAttention(SelfAttention):
         super().__init__(in_channels, out_channels, heads)
         self.metric = metric or Metric()
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
-        if backend == "fused" and self.metric.is_periodic:
-            raise ValueError("Expected 'backend' to be 'auto' or 'dense' on a periodic domain (got 'fused')")
-        self.backend = backend
+        self.backend = _checked_backend(backend, self.metric)
         self.is_fused = backend == "fused"
 
     def reset_parameters(self) -> None:
@@ -243,6 +238,7 @@ class SelfPositionAttention(SelfAttention):
                 self.is_fused = fused_is_exact(self.metric, self.scale(), pos, mask)
         query, key, value = self._project(x)
         query = query / query.shape[-1] ** 0.5
+        pos = at_least_single(pos)
         with torch.autocast(x.device.type, enabled=False):  # geometry in float32 at least
             scale = self.scale().to(pos.dtype)
             if self.is_fused:
@@ -253,10 +249,11 @@ class SelfPositionAttention(SelfAttention):
                 out = fused_attention(query, key, value.to(query.dtype), mask).to(value.dtype)
             else:
                 logits = -scale.view(-1, 1, 1) * self.metric.pairwise(pos, pos).unsqueeze(-3)
-                bias = logits.expand(x.shape[0], -1, -1, -1).to(query.dtype)
-                if mask is not None:
-                    bias = bias.masked_fill(~mask[:, None, None, :], -torch.inf)
-                out = (bias + query @ key.transpose(-1, -2)).softmax(-1) @ value
+                logits = logits + (query @ key.transpose(-1, -2)).to(logits.dtype)
+                keys = _key_mask(mask)
+                if keys is not None:
+                    logits = logits.masked_fill(~keys, -torch.inf)
+                out = logits.softmax(-1).to(value.dtype) @ value
         return out.transpose(1, 2).flatten(2)
 
 
@@ -271,13 +268,13 @@ def position_factors(pos: Tensor, mask: Tensor | None, scale: Tensor, metric: Me
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N.
-
-    What is padded is kept for the backward pass without its zeros.
-    """
+    """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N."""
     channels, width = value.shape[-1], max(query.shape[-1], value.shape[-1])
-    wide_query, wide_key, wide_value = (pad(part, (0, width - part.shape[-1])) for part in (query, key, value))
-    kept = {wide_query.data_ptr(): query, wide_key.data_ptr(): key}
+    padded = [pad(part, (0, width - part.shape[-1])) for part in (query, key, value)]
+    if torch.compiler.is_compiling():
+        return _attention(padded, mask)[..., :channels]
+    # What was padded is kept for the backward pass without its zeros.
+    kept = {padded[0].data_ptr(): query, padded[1].data_ptr(): key}
 
     def pack(tensor: Tensor) -> Tensor | tuple[Tensor, int]:
         original = kept.get(tensor.data_ptr())
@@ -287,8 +284,12 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
         return stored if isinstance(stored, Tensor) else pad(stored[0], (0, stored[1] - stored[0].shape[-1]))
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        out = scaled_dot_product_attention(wide_query, wide_key, wide_value, attn_mask=_key_mask(mask), scale=1.0)
-    return out[..., :channels]
+        return _attention(padded, mask)[..., :channels]
+
+
+def _attention(padded: list[Tensor], mask: Tensor | None) -> Tensor:
+    query, key, value = padded
+    return scaled_dot_product_attention(query, key, value, attn_mask=_key_mask(mask), scale=1.0)
 
 
 @torch.no_grad()
@@ -309,9 +310,22 @@ def check_dense(x: Tensor, pos: Tensor | None, mask: Tensor | None, channels: in
             f"Expected 'pos' to have shape [{x.shape[0]}, {x.shape[1]}, D], or [{x.shape[1]}, D] for a shared mesh "
             f"(got {list(pos.shape)})"
         )
-    if mask is not None and mask.shape != x.shape[:2]:
-        raise ValueError(f"Expected 'mask' to have shape {list(x.shape[:2])} (got {list(mask.shape)})")
+    if mask is not None and (mask.shape != x.shape[:2] or mask.dtype != torch.bool):
+        raise ValueError(
+            f"Expected 'mask' to be boolean of shape {list(x.shape[:2])} (got {list(mask.shape)} of {mask.dtype})"
+        )
+
+
+def _checked_backend(backend: Backend, metric: Metric) -> Backend:
+    if backend not in ("auto", "fused", "dense"):
+        raise ValueError(f"Expected 'backend' to be 'auto', 'fused' or 'dense' (got {backend!r})")
+    if backend == "fused" and metric.is_periodic:
+        raise ValueError("Expected 'backend' to be 'auto' or 'dense' on a periodic domain (got 'fused')")
+    return backend
 
 
 def _key_mask(mask: Tensor | None) -> Tensor | None:
-    return None if mask is None else mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
+    if mask is None:
+        return None
+    mask = mask | ~mask.any(-1, keepdim=True)  # a sample without points attends to its padding, not to nothing
+    return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)

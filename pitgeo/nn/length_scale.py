@@ -92,7 +92,8 @@ class LengthScale(nn.Module):
         if self.positivity == "square":
             return self.raw.square()
         if self.positivity == "tan":
-            return torch.tan(self.raw + (self.raw.clamp(0, _TAN_LIMIT) - self.raw).detach())
+            inside = self.raw.detach().clamp(0, _TAN_LIMIT)
+            return torch.tan(inside + (self.raw - self.raw.detach()))  # the slope there, even from outside
         return torch.tan(_SINE * (1 + torch.sin(self.raw)))
 
     def project_(self) -> None:

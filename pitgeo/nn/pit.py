@@ -27,7 +27,8 @@ class Body:
 
     Args:
         style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
-            skip from the input points to the output points where they coincide.
+            skip from the input points to the output points where the sample has no output points of its own. A model
+            trained with that skip is less accurate where it is missing.
         layers: Blocks of the processor.
         encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
             paper's style.
@@ -36,7 +37,7 @@ class Body:
             encoder or decoder need latent, input and output points to be the same.
         positivity: How the length scales are kept positive.
         lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
-            as in the authors' code.
+            as in the authors' later code.
         latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
             input points.
 
@@ -118,6 +119,9 @@ class PiT(nn.Module):
         graphs, body = graphs or AttentionGraphs(), body or Body()
         if channels % heads:
             raise ValueError(f"Expected 'heads' to divide the encoding dimension {channels} (got {heads})")
+        for stage, kind in (("encoder", body.attention[0]), ("decoder", body.attention[2])):
+            if kind == "position" and getattr(graphs, stage) is None:
+                raise ValueError(f"Expected a quantile for the {stage}'s position-attention in 'graphs' (got None)")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.body = body
         encoder, processor, decoder = body.attention
@@ -193,6 +197,12 @@ class PiT(nn.Module):
             raise ValueError(
                 f"Expected {self.in_channels} input channels, coordinates and values together "
                 f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
+            )
+        dtype = next(self.parameters()).dtype
+        if data.pos.dtype != dtype or data.x.dtype != dtype:
+            raise ValueError(
+                f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
+                f"convert the sample, as with .float(), or the model, as with .double()"
             )
         if self.body.attention[0] != "position" and not data.coincide("input", "latent"):
             raise ValueError("Expected no latent mesh with self-attention in the encoder (got one)")

@@ -12,6 +12,7 @@ from torch_geometric.nn import MessagePassing
 
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
+from pitgeo.nn.dense import at_least_single
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
@@ -101,12 +102,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if self.backend == "fused" and not self.explain:
             out = attend(value, weights, hood, self.value.heads)
         else:
-            size = (sources.shape[0], targets.shape[0])
-            out = self.propagate(hood.edge_index, x=(value, None), weights=weights, size=size)
-        if not return_attention_weights:
-            return out
-        edges = hood.edge_index if order is None else cast(Tensor, edge_index)
-        return out, (edges, weights if order is None else torch.empty_like(weights).index_copy(0, order, weights))
+            edges, each = self._as_given(edge_index, hood, order, weights)  # PyG's edge masks are in that order
+            out = self.propagate(edges, x=(value, None), weights=each, size=(sources.shape[0], targets.shape[0]))
+        return (out, self._as_given(edge_index, hood, order, weights)) if return_attention_weights else out
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target; used by the reference path alone."""
@@ -117,13 +115,22 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        weights = self._weights(sources, targets, hood)
-        return weights if order is None else torch.empty_like(weights).index_copy(0, order, weights)
+        return self._as_given(edge_index, hood, order, self._weights(sources, targets, hood))[1]
+
+    @staticmethod
+    def _as_given(
+        edge_index: Tensor | Neighborhood, hood: Neighborhood, order: Tensor | None, weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Edges and their weights in the order that the caller gave the edges in."""
+        if order is None:
+            return hood.edge_index, weights
+        return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
 
     def _weights(self, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+        sources, targets = at_least_single(sources), at_least_single(targets)
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
             squared = self.metric.squared(targets[hood.target], sources[hood.source])
-            return edge_softmax(squared, self.scale().to(squared.dtype), hood)
+            return cast(Tensor, edge_softmax(squared, self.scale().to(squared.dtype), hood))
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor) -> None:
         channels = self.value.in_channels
@@ -139,6 +146,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # torch-scatter's operators do not trace
 def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
     """Softmax of ``-scale * squared`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
 

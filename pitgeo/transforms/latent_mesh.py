@@ -61,7 +61,7 @@ class LatentMesh:
             latent = grid_points(data.pos, self.cells or ())
         else:
             count = data.pos.shape[0]
-            number = self.number or math.ceil((self.ratio or 1.0) * count)
+            number = self.number or math.ceil((self.ratio or 1.0) * count - 1e-9)
             latent = data.pos[farthest_points(data.pos, min(number, count), self.metric)]
         result = copy.copy(data)
         result.set_points("latent", latent)

@@ -48,16 +48,18 @@ class UnitBox:
         Raises:
             ValueError: If there is no sample, or all points of every sample coincide.
         """
-        extents = [float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples]
-        if not extents or max(extents) == 0:
+        largest = extent(samples)
+        if largest == 0:
             raise ValueError(
-                f"Expected samples with at least two different points, to find the box that holds them "
-                f"(got {len(extents)} samples, all their points coincide)"
+                "Expected samples with at least two different points, to find the box that holds them "
+                "(got none, or all their points coincide)"
             )
-        return cls(1 / max(extents))
+        return cls(1 / largest)
 
     def __call__(self, data: PointData) -> PointData:
         """A copy in the unit box; the centre is kept as ``box_center`` ``[1, D]``."""
+        if "batch" in data:
+            raise ValueError("Expected a single sample, to be centred by itself (got a batch); transform it before")
         result = copy.copy(data)
         center = (data.pos.amin(0, keepdim=True) + data.pos.amax(0, keepdim=True)) / 2
         for name in _POSITIONS:
@@ -77,5 +79,5 @@ class UnitBox:
 
 
 def extent(samples: Iterable[PointData]) -> float:
-    """Largest side of any sample's bounding box."""
-    return max(float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples)
+    """Largest side of any sample's bounding box; 0 without samples."""
+    return max((float((data.pos.amax(0) - data.pos.amin(0)).max()) for data in samples), default=0.0)

@@ -101,6 +101,18 @@ def test_splits_of_the_options(root):
             ElasticityOptions(**bad)
 
 
+def test_files_with_too_few_samples_are_refused_lest_test_samples_are_trained_on(root):
+    options = ElasticityOptions(root=str(root), train=10, test=6, generate=16)
+    for part in (options.train_samples, options.validation_samples, options.test_samples):
+        with pytest.raises(ValueError, match=r"at least 16 samples .* \(got 12\)"):
+            part()
+
+
+def test_transforms_that_do_not_say_what_they_do_are_refused(root):
+    with pytest.raises(ValueError, match="dataclass"):
+        Elasticity(root, samples=2, pre_transform=lambda data: data)
+
+
 def test_originals_have_no_mesh(root):
     data = Elasticity(root, samples=2)
     assert data.polygons(0) is None

@@ -70,6 +70,27 @@ def test_samples_of_unequal_size_are_those_alone(kind, backend):
     assert torch.isfinite(x.grad).all()
 
 
+@pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention, SelfAttention])
+@pytest.mark.parametrize("backend", ["auto", "fused", "dense"])
+def test_a_sample_that_is_all_padding_spoils_nothing(kind, backend):
+    made = layer(kind, 5, 8, heads=2, **({} if kind is SelfAttention else {"backend": backend}))
+    x, pos = torch.rand(2, 6, 5).double(), torch.rand(2, 6, 2).double()
+    mask = torch.tensor([[True] * 6, [False] * 6])
+    out = made(x, pos, mask)
+    assert torch.allclose(out[:1], made(x[:1], pos[:1]), atol=1e-12)
+    out[0].sum().backward()
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in made.parameters())
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
+@pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention])
+@pytest.mark.parametrize("backend", ["fused", "dense"])
+def test_compiled_layers_give_the_same(kind, backend):
+    made = layer(kind, 5, 8, heads=2, backend=backend, dtype=torch.float32)
+    x, pos = torch.rand(2, 20, 5), torch.rand(2, 20, 2)
+    assert torch.allclose(torch.compile(made, backend="eager", fullgraph=True)(x, pos), made(x, pos), atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention])
 def test_samples_on_a_shared_mesh(kind):
     made = layer(kind, 5, 8, heads=2)
@@ -154,7 +175,9 @@ def test_bfloat16_autocast_keeps_geometry_in_single_precision():
         (lambda m: m(torch.rand(5, 4), torch.rand(5, 2)), r"\[B, N, 4\]"),
         (lambda m: m(torch.rand(2, 5, 3), torch.rand(2, 5, 2)), r"\[B, N, 4\]"),
         (lambda m: m(torch.rand(2, 5, 4), torch.rand(2, 6, 2)), "'pos'"),
-        (lambda m: m(torch.rand(2, 5, 4), torch.rand(2, 5, 2), torch.ones(2, 4)), "'mask'"),
+        (lambda m: m(torch.rand(2, 5, 4), torch.rand(2, 5, 2), torch.ones(2, 4).bool()), "'mask'"),
+        (lambda m: m(torch.rand(2, 5, 4), torch.rand(2, 5, 2), torch.ones(2, 5)), "boolean"),
+        (lambda m: SelfPositionAttention(4, 4, backend="fast"), "backend"),
         (lambda m: GlobalPositionAttention(4, 4, backend="fast"), "backend"),
         (lambda m: GlobalPositionAttention(4, 4, heads=3), "heads"),
         (lambda m: SelfPositionAttention(4, 4)(torch.rand(1, 5, 4)), "'pos'"),

@@ -96,6 +96,8 @@ def test_other_output_points(style):
     if style == "paper":  # without a skip, asking at the input points again is the same as not asking
         same = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos.clone())
         assert torch.allclose(made(same), made(data), atol=1e-12)
+    own = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos)  # the input points themselves
+    assert torch.allclose(made(Batch.from_data_list([own, own]))[50:], made(data), atol=1e-12)
     several = made(Batch.from_data_list([asked, asked]))
     assert torch.allclose(several[33:], made(asked), atol=1e-12)
 
@@ -161,6 +163,8 @@ def test_the_same_function_sampled_finer_gives_closer_answers():
     ("call", "message"),
     [
         (lambda: PiT(5, 1, channels=10, heads=4), "divide the encoding dimension"),
+        (lambda: PiT(5, 1, graphs=AttentionGraphs(encoder=None)), "quantile for the encoder"),
+        (lambda: model().float()(samples()[0]), r"\.float\(\)"),
         (lambda: Body(style="modern"), "'style'"),
         (lambda: Body(attention=("position", "value", "position")), "'attention'"),
         (lambda: Body(layers=0), "'layers'"),

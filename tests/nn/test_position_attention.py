@@ -1,6 +1,8 @@
 """The sparse layer against its dense twin, and what theory promises of it."""
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -186,6 +188,33 @@ def test_pygs_explainer_machinery_takes_the_message_path():
     made._loop_mask = torch.ones(edges.shape[1], dtype=torch.bool)
     made._apply_sigmoid = True
     assert torch.allclose(made(x, pos, edges), out / 2, atol=1e-12)  # sigmoid(0) halves every message
+    shuffled = edges[:, torch.randperm(edges.shape[1])]
+    made._edge_mask[0] = -100.0  # silence the first edge as given: its target alone changes
+    changed = (made(x, pos, shuffled) - out / 2).abs().amax(1) > 1e-12
+    assert changed.nonzero().flatten().tolist() == [int(shuffled[1, 0])]
+
+
+def test_half_precision_modules_measure_distances_in_single_precision():
+    made = layer(8, 8, heads=2, dtype=torch.float32)
+    x, pos = torch.rand(60, 8), torch.rand(60, 2).bfloat16()
+    hood = quantile(pos, pos, 0.2)
+    exact = made.attention_weights(pos.float(), hood).detach()
+    made.bfloat16()
+    made.scale.raw.data = made.scale.raw.data.float()
+    assert made.attention_weights(pos, hood).dtype == torch.float32
+    assert torch.allclose(made.attention_weights(pos, hood), exact, rtol=0.02)
+    assert made(x.bfloat16(), pos, hood).dtype == torch.bfloat16
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
+def test_compiled_copied_and_pickled_layers_give_the_same():
+    made = layer(4, 4, heads=2, dtype=torch.float32)
+    x, pos = torch.rand(30, 4), torch.rand(30, 2)
+    hood = quantile(pos, pos, 0.2)
+    out = made(x, pos, hood)
+    assert torch.equal(copy.deepcopy(made)(x, pos, hood), out)
+    assert torch.equal(pickle.loads(pickle.dumps(made))(x, pos, hood), out)
+    assert torch.allclose(torch.compile(made, backend="eager")(x, pos, hood), out, atol=1e-6)
 
 
 def test_bfloat16_autocast_keeps_geometry_in_single_precision():
@@ -193,9 +222,9 @@ def test_bfloat16_autocast_keeps_geometry_in_single_precision():
     made.scale.raw.data.fill_(10.0)
     x, pos = torch.rand(60, 16), torch.rand(60, 2)
     hood = quantile(pos, pos, 0.2)
-    exact = made(x, pos, hood)
+    exact, weights = made(x, pos, hood), made.attention_weights(pos, hood)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(made.attention_weights(pos, hood), made.attention_weights(pos, hood).float())
+        assert torch.equal(made.attention_weights(pos, hood), weights)
         out = made(x, pos, hood)
     assert out.dtype == torch.bfloat16
     assert float((out - exact).detach().abs().max()) < 0.02 * float(exact.detach().abs().max())

@@ -50,6 +50,7 @@ def test_latent_meshes():
     assert LatentMesh("farthest", number=16)(data).pos_latent.shape == (16, 2)
     assert LatentMesh("farthest", number=1000)(data).pos_latent.shape == (100, 2)
     assert LatentMesh("farthest", ratio=0.25)(data).pos_latent.shape == (25, 2)
+    assert LatentMesh("farthest", ratio=0.07)(data).pos_latent.shape == (7, 2)
     assert LatentMesh("grid", cells=(3, 3))(data).pos_latent.shape == (9, 2)
     given = PointData(pos=data.pos, pos_latent=torch.rand(4, 2))
     assert LatentMesh("farthest", number=16)(given).pos_latent is given.pos_latent
@@ -79,6 +80,8 @@ def test_graphs_of_a_batch_are_those_of_its_samples():
     ("call", "message"),
     [
         (lambda: UnitBox(0.0), "'scale'"),
+        (lambda: UnitBox(1.0)(Batch.from_data_list([PointData(pos=torch.rand(9, 2))])), "batch"),
+        (lambda: LatentMesh("grid", cells=(2, 2))(Batch.from_data_list([PointData(pos=torch.rand(9, 2))])), "batch"),
         (lambda: UnitBox.fit([]), "two different points"),
         (lambda: UnitBox.fit([PointData(pos=torch.zeros(4, 2))]), "coincide"),
         (lambda: LatentMesh("nearest"), "'method'"),
