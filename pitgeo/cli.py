@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("pitgeo: stopped; if the run has a last.ckpt, --resume goes on from there", file=sys.stderr)
             return 130
-        except (ValueError, TypeError, OSError, ImportError, ArithmeticError) as error:
+        except (ValueError, TypeError, OSError, ImportError, ArithmeticError, RuntimeError) as error:
             print(f"pitgeo: error: {' '.join(str(error).split())}", file=sys.stderr)
             return ERROR
 
@@ -62,19 +63,33 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
+    import torch
+
     from pitgeo.evaluation import evaluate
     from pitgeo.training import torch_device
 
-    folder = arguments.checkpoint.parent
-    # Another split's report must not take the place of the test set's.
-    output = arguments.output or (folder if arguments.split == "test" else folder / arguments.split)
+    output = arguments.output or _report_folder(arguments.checkpoint, arguments.split)
+    torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     result = evaluate(arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet)
     _report(result, arguments.checkpoint, output)
     return 0
 
 
+def _report_folder(checkpoint: Path, split: str) -> Path:
+    """The run's folder, unless the report of another split or checkpoint is there: it must not be replaced."""
+    folder = checkpoint.parent
+    if split != "test":
+        return folder / split
+    report = folder / "evaluation.json"
+    if report.exists() and json.loads(report.read_text(encoding="utf-8"))["checkpoint"] != checkpoint.name:
+        return folder / checkpoint.stem
+    return folder
+
+
 def _predict(arguments: argparse.Namespace) -> int:
+    import torch
+
     from pitgeo.predict import predict_files
     from pitgeo.training import torch_device
 
@@ -82,6 +97,7 @@ def _predict(arguments: argparse.Namespace) -> int:
         bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
         return bar
 
+    torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     for path in predict_files(arguments.checkpoint, arguments.meshes, arguments.output, device, progress):
         print(path)

@@ -99,7 +99,10 @@ def evaluate(
             which: {"sample_id": ids[number], "relative_l2": float(errors["relative_l2"][number].mean())}
             for which, number in chosen.items()
         },
-        "length_scales": {name: lengths.tolist() for name, _, lengths in _scales(predictor.model)},
+        "length_scales": {
+            name: [float(length) if np.isfinite(length) else None for length in lengths]  # lambda may be 0
+            for name, _, lengths in _scales(predictor.model)
+        },
         "prediction_seconds": round(seconds, 3),
         "device": device,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -118,12 +121,9 @@ def evaluate(
 def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
     """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
     for which, number in chosen.items() if hasattr(samples, "mesh") else ():
-        try:
-            mesh = samples.mesh(number)
-        except FileNotFoundError as error:
-            log.info("No mesh files are written: %s", error)
-            return
-        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", mesh)
+        for earlier in folder.glob(f"{which}_*.vtu"):
+            earlier.unlink()
+        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", samples.mesh(number))
 
 
 def draw(
@@ -192,7 +192,7 @@ def format_table(result: dict[str, Any]) -> str:
             lines.append(f"{target:{width}}  {name.replace('_', ' '):11}  {cells}")
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.5f})" for which in _CHOSEN)
     scales = [
-        f"{name:{width}}  {'  '.join(f'{length:8.4f}' for length in lengths)}"
+        f"{name:{width}}  {'  '.join('     inf' if length is None else f'{length:8.4f}' for length in lengths)}"
         for name, lengths in result["length_scales"].items()
     ]
     if scales:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from pitgeo.config import RunConfig, schema
+from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
-from pitgeo.mesh import Mesh, point_fields, read_mesh, write_mesh
+from pitgeo.mesh import WRITABLE, Mesh, point_fields, read_mesh, write_mesh
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Predictor", "load", "predict_files"]
 
@@ -81,28 +85,27 @@ class Predictor:
             x=torch.from_numpy(np.asarray(values, np.float32)),
         )
         prediction = self.predict(data).double().numpy()
-        result, column = mesh, 0
-        widths = self._widths(mesh, prediction.shape[1])
-        for name, width in zip(self.targets, widths, strict=True):
-            field = prediction[:, column : column + width]
-            column += width
-            result = result.with_point_data(f"{name}_prediction", _squeeze(field), "replace")
+        result = mesh
+        for channel, name in enumerate(self.targets):
+            result = result.with_point_data(f"{name}_prediction", prediction[:, channel], "replace")
             if name in mesh.point_data:
-                error = field - point_fields(mesh, [name])
-                result = result.with_point_data(f"{name}_error", _squeeze(error), "replace")
+                truth = _truth(mesh, name)
+                if truth is not None:
+                    result = result.with_point_data(f"{name}_error", prediction[:, channel] - truth, "replace")
         return result
 
-    def _widths(self, mesh: Mesh, channels: int) -> list[int]:
-        if channels == len(self.targets):
-            return [1] * channels
-        known = [int(width) for width in self.facts.get("target_widths", [])]
-        if sum(known) != channels:
-            raise ValueError(f"Expected {channels} channels over the targets {self.targets} (got {known})")
-        return known
 
-
-def _squeeze(field: Any) -> Any:
-    return field[:, 0] if field.shape[1] == 1 else field
+def _truth(mesh: Mesh, name: str) -> NDArray[np.float64] | None:
+    """A target's field, if it can be compared with a prediction."""
+    try:
+        truth = point_fields(mesh, [name])
+    except ValueError as error:
+        log.warning("No error of %r is written: %s", name, error)
+        return None
+    if truth.shape[1] != 1:
+        log.warning("No error of %r is written: it has %d components in %s, not 1", name, truth.shape[1], mesh.path)
+        return None
+    return truth[:, 0]
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:
@@ -119,16 +122,22 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     path = Path(path)
     checkpoint = read_checkpoint(path)
     facts = checkpoint["pitgeo"]
-    config = schema().model_validate(facts["config"])
-    model = config.model.options.build(
-        facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"], facts["latent_spacing"]
-    )
-    weights = checkpoint["state_dict"]
-    scalings = [
-        Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")
-    ]
-    module = OperatorModule(model, scalings[0], scalings[1], config.training, facts=copy.deepcopy(facts))
-    module.load_state_dict(weights)
+    config = parse_config(facts.get("config", {}), source=str(path))
+    try:
+        model = config.model.options.build(
+            facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"], facts["latent_spacing"]
+        )
+        weights = checkpoint["state_dict"]
+        scalings = [
+            Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")
+        ]
+        module = OperatorModule(model, scalings[0], scalings[1], config.training, facts=copy.deepcopy(facts))
+        module.load_state_dict(weights)
+    except (KeyError, RuntimeError) as error:
+        raise ValueError(
+            f"Expected {path} to hold the weights and facts of the model it names (got: {error}); it was written by "
+            f"another version or is damaged: train again"
+        ) from error
     return Predictor(module.to(device), config, facts, path)
 
 
@@ -139,7 +148,7 @@ def predict_files(
     device: str = "cpu",
     progress: Callable[[Sequence[Path]], Any] = iter,
 ) -> list[Path]:
-    """Predict on mesh files; each result is written under its own name into ``output``.
+    """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
 
     Args:
         checkpoint: The trained model.
@@ -155,7 +164,8 @@ def predict_files(
     predictor = load(checkpoint, device)
     files = [Path(mesh) for mesh in meshes]
     folder = Path(output)
-    names = [file.name for file in files]
+    results = {file: file.name if file.suffix.lower() in WRITABLE else f"{file.stem}.vtu" for file in files}
+    names = [results[file] for file in files]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(
@@ -164,12 +174,12 @@ def predict_files(
     for file in files:
         if not file.exists():
             raise FileNotFoundError(f"Expected a mesh file at {file} (got no such file)")
-        if (folder / file.name).resolve() == file.resolve():
+        if (folder / results[file]).resolve() == file.resolve():
             raise ValueError(f"Expected another 'output' than {folder}, where {file} would be overwritten")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for file in progress(files):
-        target = folder / file.name
+        target = folder / results[file]
         write_mesh(target, predictor.predict_mesh(read_mesh(file)))
         written.append(target)
     return written

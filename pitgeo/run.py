@@ -29,8 +29,8 @@ from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
 
-RESULTS = ("best.ckpt", "last.ckpt", "metrics.csv", "evaluation.json")
-OTHERS = ("config.toml", "log.txt", "tensorboard", "pictures", "meshes")
+RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json")
+OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes")
 MACHINE = ("training.device", "root")
 """Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
 
@@ -224,11 +224,15 @@ def _at(table: Any, key: str) -> Any:
 
 def _finished(config: RunConfig, output: Path) -> Trained | None:
     """What a finished run left: the test set is not touched again."""
-    report = output / "evaluation.json"
-    if not report.exists():
+    report, metrics = output / "evaluation.json", output / "metrics.csv"
+    if not report.exists() or not metrics.exists():
         return None
+    epochs = len(metrics.read_text(encoding="utf-8").splitlines()) - 1
     name = "best.ckpt" if config.data.options.validation else "last.ckpt"
-    return Trained(output / name, json.loads(report.read_text(encoding="utf-8")))
+    evaluation = json.loads(report.read_text(encoding="utf-8"))
+    if epochs < config.training.epochs or evaluation["checkpoint"] != name:  # it was evaluated on the way
+        return None
+    return Trained(output / name, evaluation)
 
 
 def _seed(seed: int) -> None:

@@ -4,4 +4,5 @@ import sys
 
 from pitgeo.cli import main
 
-raise SystemExit(main(["evaluate", *sys.argv[1:]]))
+if __name__ == "__main__":  # the processes that generate data import this file
+    raise SystemExit(main(["evaluate", *sys.argv[1:]]))

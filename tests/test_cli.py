@@ -113,7 +113,7 @@ def error(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_a_run_leaves_all_it_should(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     expected = {"best.ckpt", "last.ckpt", "metrics.csv", "tensorboard", "config.toml", "log.txt", "evaluation.json"}
-    assert names == expected | {"pictures"}
+    assert names == expected | {"meshes", "pictures"}
     facts = read_checkpoint(run / "best.ckpt")["pitgeo"]
     assert facts["in_channels"] == 44 and facts["out_channels"] == 1
     assert facts["inputs"] == ["shape"] and facts["targets"] == ["von_mises"]
@@ -168,7 +168,7 @@ def test_another_run_is_not_overwritten_unasked(
     config = write_config(tmp_path, plates)
     before = (run / "best.ckpt").read_bytes()
     text = error(capsys, "train", config, "--output", run)
-    assert "to hold no other run (got best.ckpt, last.ckpt, metrics.csv, evaluation.json)" in text
+    assert "to hold no other run (got best.ckpt, last.ckpt, evaluation.json)" in text
     assert "--resume" in text and "--overwrite" in text
     assert "to resume a run or to overwrite it" in error(
         capsys, "train", config, "--output", run, "--resume", "--overwrite"
@@ -263,3 +263,27 @@ def test_a_terminated_process_resumes_to_the_same_weights(plates: Path, tmp_path
         assert main(["train", str(config), "--output", str(output), "--quiet", *resume]) == 0
     first, second = (read_checkpoint(folder / "last.ckpt")["state_dict"] for folder in (straight, broken))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_script_generates_what_is_missing_with_several_processes(tmp_path: Path) -> None:
+    config = tmp_path / "tiny.toml"
+    config.write_text(
+        f"""
+        [data]
+        name = "elasticity"
+        [data.elasticity]
+        root = "{tmp_path}"
+        train = 2
+        test = 1
+        generate = 60
+        [model]
+        name = "mlp"
+        [training]
+        epochs = 1
+        """
+    )
+    script = Path(__file__).parents[1] / "scripts" / "train.py"
+    command = [sys.executable, "-W", "ignore", str(script), str(config), "--output", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "evaluation.json").exists()

@@ -143,3 +143,14 @@ def test_splits(tmp_path: Path, install: Callable[..., list[PointData]]) -> None
         evaluate(tmp_path / "last.ckpt", split="all")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="validation split of 'fake' to hold samples"):
         evaluate(tmp_path / "last.ckpt", split="validation")
+
+
+def test_a_head_that_looks_infinitely_far_is_null(tmp_path: Path, install: Callable[..., list[PointData]]) -> None:
+    samples = install(off_by_number)
+    predictor = Predictor(samples, off_by_number, ("stress",))
+    with torch.no_grad():
+        predictor.model.encoder.attention.scale.raw[0] = 0.0
+    evaluation.load = lambda path, device: predictor  # the fixture puts it back
+    result = evaluate(tmp_path / "best.ckpt")
+    assert result["length_scales"]["encoder"][0] is None
+    assert "inf" in format_table(result)

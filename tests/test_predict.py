@@ -1,6 +1,7 @@
 """From a checkpoint and mesh files to predicted mesh files."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ import torch
 
 import pitgeo
 from pitgeo.cli import main
+from pitgeo.config import parse_config
 from pitgeo.data import PointData
 from pitgeo.datasets import Elasticity
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.predict import predict_files
+from pitgeo.run import _claim, _finished
 
 TINY = [
     "data.elasticity.train=3",
@@ -101,6 +104,42 @@ def test_without_the_truth_there_is_no_error(run, tmp_path):
     assert set(read_mesh(written).point_data) == {"shape", "von_mises_prediction"}
 
 
+def test_truth_that_cannot_be_compared_does_not_stop_a_prediction(run, tmp_path, caplog):
+    mesh = read_mesh(meshes(run)[0])
+    for truth in (np.ones((972, 3)), np.full(972, np.nan)):
+        write_mesh(tmp_path / "new.vtu", Mesh(mesh.points, (), {**mesh.point_data, "von_mises": truth}))
+        (written,) = predict_files(run / "out" / "best.ckpt", [tmp_path / "new.vtu"], tmp_path / "out")
+        assert set(read_mesh(written).point_data) == {"shape", "von_mises", "von_mises_prediction"}
+        assert "No error of 'von_mises'" in caplog.text
+
+
+def test_formats_that_cannot_be_written_become_vtu(run, tmp_path, monkeypatch):
+    mesh = read_mesh(meshes(run)[0])
+    (tmp_path / "plate.msh").write_text("stands for a file whose format keeps no fields")
+    monkeypatch.setattr("pitgeo.predict.read_mesh", lambda path: mesh)
+    (written,) = predict_files(run / "out" / "best.ckpt", [tmp_path / "plate.msh"], tmp_path / "out")
+    assert written.name == "plate.vtu" and "von_mises_prediction" in read_mesh(written).point_data
+
+
+def test_an_evaluation_on_the_way_does_not_finish_a_run(run, tmp_path, capsys):
+    out = tmp_path / "out"
+    shutil.copytree(run / "out", out)
+    rows = (out / "metrics.csv").read_text().splitlines()
+    (out / "metrics.csv").write_text(rows[0] + "\n")  # as if stopped before its last epoch
+    config = parse_config(torch.load(out / "best.ckpt", weights_only=True)["pitgeo"]["config"])
+    assert _finished(config, out) is None and _finished(config, run / "out") is not None
+    assert main(["evaluate", str(run / "out" / "last.ckpt"), "--quiet"]) == 0
+    assert json.loads((run / "out" / "evaluation.json").read_text())["checkpoint"] == "best.ckpt"
+    assert json.loads((run / "out" / "last" / "evaluation.json").read_text())["checkpoint"] == "last.ckpt"
+    shutil.rmtree(run / "out" / "last")
+
+
+def test_a_run_stopped_before_its_first_checkpoint_can_start_again(run, tmp_path):
+    config = parse_config(torch.load(run / "out" / "best.ckpt", weights_only=True)["pitgeo"]["config"])
+    (tmp_path / "metrics.csv").write_text("epoch,train_loss\n")
+    _claim(config, tmp_path, resume=False, overwrite=False)
+
+
 def refuse(run, tmp_path, capsys, *arguments):
     assert main(["predict", *map(str, arguments), "--output", str(tmp_path / "out"), "--quiet"]) == 2
     error = capsys.readouterr().err
@@ -134,6 +173,15 @@ def test_mistakes_get_one_clear_line(run, tmp_path, capsys):
     newer["pitgeo"]["format"] = 99
     torch.save(newer, tmp_path / "newer.ckpt")
     assert "format 1 (got 99" in refuse(run, tmp_path, capsys, tmp_path / "newer.ckpt", meshes(run)[0])
+    for name, spoil in (
+        ("facts.ckpt", lambda c: c["pitgeo"].pop("latent_spacing")),
+        ("weights.ckpt", lambda c: c["state_dict"].pop("model.lift.0.weight")),
+        ("key.ckpt", lambda c: c["pitgeo"]["config"].update(extra=1)),
+    ):
+        spoilt = torch.load(checkpoint, weights_only=True)
+        spoil(spoilt)
+        torch.save(spoilt, tmp_path / name)
+        assert name in refuse(run, tmp_path, capsys, tmp_path / name, meshes(run)[0])
 
 
 def test_an_input_file_is_not_overwritten(run):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import zipfile
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -114,6 +116,11 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         result._indices = self._indices
         return result
 
+    def _process(self) -> None:
+        """PyG would write files on the transform beside the cache; its name says all."""
+        if not Path(self.processed_paths[0]).exists():
+            self.process()
+
     def process(self) -> None:
         """Read the raw files, transform, and write the cache."""
         raw = self._read()
@@ -137,7 +144,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             samples.append(data if self.pre_transform is None else self.pre_transform(data))
         path = Path(self.processed_paths[0])
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
+        part = path.with_suffix(f".{os.getpid()}.part")
         self.save(samples, str(part))
         part.replace(path)
 
@@ -147,37 +154,42 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
 
     def polygons(self, index: int) -> NDArray[np.float64] | None:
         """One quadrilateral of the finite-element mesh per Gauss point, ``[972, 4, 2]``; ``None`` for originals."""
-        mesh = self._mesh_file()
+        mesh, sample = self._mesh_file(), self[index]
         if mesh is None:
             return None
-        corners = mesh["corners"][:, :, int(self[index].sample_id)]
-        return cast("NDArray[np.float64]", corners[mesh["subcells"]].astype(np.float64))
+        corners = mesh["corners"][:, :, int(sample.sample_id)][mesh["subcells"]].astype(np.float64)
+        points = self._raw_sample("XY", int(sample.sample_id))
+        if not ((corners.min(1) - 1e-3 <= points) & (points <= corners.max(1) + 1e-3)).all():
+            log.warning("%s is not the mesh of the other files and is passed over", self.folder / MESH_FILE)
+            return None
+        return cast("NDArray[np.float64]", corners)
 
     def mesh(self, index: int) -> Mesh:
         """A sample as a mesh whose points are the Gauss points, linked by quadrilaterals; positions as they came.
 
-        Raises:
-            FileNotFoundError: If the finite-element mesh was not kept, as with the original files.
+        The original files have no mesh: points alone.
         """
-        mesh = self._mesh_file()
-        if mesh is None:
-            raise FileNotFoundError(
-                f"Expected the mesh file {self.folder / MESH_FILE}, which generate.py writes beside the others (got "
-                f"none: the original files have points alone)"
-            )
-        number = int(self[index].sample_id)
-        raw = {name: np.load(self.folder / file, mmap_mode="r")[..., number] for name, file in FILES.items()}
-        fields = {"von_mises": np.asarray(raw["sigma"], np.float64)}
+        number, mesh = int(self[index].sample_id), self._mesh_file()
+        cells = () if mesh is None or self.polygons(index) is None else (("quad", mesh["cells"]),)
+        fields = {"von_mises": self._raw_sample("sigma", number)}
         if self.protocol == "radii":
-            fields["shape"] = np.tile(5 * np.asarray(raw["rr"], np.float64) - 1, (POINTS, 1))
-        return Mesh(points=np.asarray(raw["XY"], np.float64), cells=(("quad", mesh["cells"]),), point_data=fields)
+            fields["shape"] = np.tile(5 * self._raw_sample("rr", number) - 1, (POINTS, 1))
+        return Mesh(points=self._raw_sample("XY", number), cells=cells, point_data=fields)
+
+    def _raw_sample(self, name: str, number: int) -> NDArray[np.float64]:
+        return np.asarray(_open(self.folder / FILES[name])[..., number], np.float64)
 
     def _mesh_file(self) -> dict[str, NDArray[Any]] | None:
         if not (self.folder / MESH_FILE).exists():
             return None
         if not hasattr(self, "_mesh_arrays"):
-            with np.load(self.folder / MESH_FILE) as file:
-                self._mesh_arrays = {name: file[name] for name in ("cells", "corners", "subcells")}
+            try:
+                with np.load(self.folder / MESH_FILE) as file:
+                    self._mesh_arrays = {name: file[name] for name in ("cells", "corners", "subcells")}
+            except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
+                raise ValueError(
+                    f"Expected {self.folder / MESH_FILE} to be a complete mesh file (got: {error}); generate it again"
+                ) from error
         return self._mesh_arrays
 
     def _read(self) -> dict[str, NDArray[np.floating[Any]]]:

@@ -70,10 +70,17 @@ class ElasticityOptions(BaseModel):
 
     def prepare(self, progress: bool = True) -> None:
         """Generate the raw files if they are missing: ``generate`` samples, as many as the originals by default."""
-        if not self.is_ready():
+        raw = Path(self.root) / "raw"
+        missing = [file for file in FILES.values() if not (raw / file).exists()]
+        if missing and len(missing) < len(FILES) and not (raw / "generated.json").exists():
+            raise FileNotFoundError(
+                f"Expected {', '.join(missing)} in {raw}, beside the files that are there (got none); add them, or "
+                f"move the others away to have all generated"
+            )
+        if missing:
             from pitgeo.generators import elasticity  # solvers are needed here alone
 
-            elasticity.generate(Path(self.root) / "raw", samples=self.generate, progress=progress)
+            elasticity.generate(raw, samples=self.generate, progress=progress)
 
     def train_samples(self) -> Elasticity:
         """The samples to train on."""

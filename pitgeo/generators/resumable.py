@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import shutil
+import signal
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -174,10 +175,11 @@ def _finished(
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is killed, instead of waiting for work for ever."""
+    """End this process when its parent is killed, instead of waiting for work for ever; Ctrl-C is the parent's."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def wait() -> None:
         parent.join()

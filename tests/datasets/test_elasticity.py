@@ -116,8 +116,7 @@ def test_transforms_that_do_not_say_what_they_do_are_refused(root):
 def test_originals_have_no_mesh(root):
     data = Elasticity(root, samples=2)
     assert data.polygons(0) is None
-    with pytest.raises(FileNotFoundError, match="original files have points alone"):
-        data.mesh(0)
+    assert data.mesh(0).cells == () and data.mesh(0).points.shape == (972, 2)
 
 
 def test_generated_files_have_one(tmp_path):
@@ -134,7 +133,13 @@ def test_generated_files_have_one(tmp_path):
         assert polygons.shape == (len(file["subcells"]), 4, 2)
     assert 0.4 < area.sum() < 0.9  # the plate without its void
     inside = (polygons.min(1) - 1e-6 <= mesh.points) & (mesh.points <= polygons.max(1) + 1e-6)
-    assert inside.all()
+    assert inside.all() and mesh.cells[0][1].shape == (864, 4)
+    change(tmp_path, "XY", lambda array: array[::-1])  # other data beside a mesh that is not theirs
+    other = Elasticity(tmp_path, "test", samples=2)
+    assert other.polygons(1) is None and other.mesh(1).cells == ()
+    (tmp_path / "raw" / MESH_FILE).write_bytes(b"PK")
+    with pytest.raises(ValueError, match="complete mesh file"):
+        Elasticity(tmp_path, "test", samples=2).polygons(1)
 
 
 @pytest.mark.parametrize(
