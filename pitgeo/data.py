@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 
 from pitgeo.neighborhood import Neighborhood
 
-GRAPHS = ("encoder", "decoder", "output")
+GRAPHS = {"encoder": ("latent", "input"), "decoder": ("output", "latent"), "output": ("output", "output")}
+"""The graphs a sample may carry, and the point sets they join: targets, then sources."""
 
 
 class PointData(Data):  # type: ignore[misc]
@@ -107,20 +108,20 @@ class PointData(Data):  # type: ignore[misc]
 
     def graph(self, graph: str) -> Neighborhood:
         """The stored ``"encoder"``, ``"decoder"`` or ``"output"`` graph."""
-        sources = self.points(_SOURCES[graph])[0]
+        sources = self.points(GRAPHS[graph][1])[0]
         return Neighborhood(self[f"{graph}_index"], self[f"{graph}_degree"], int(sources.shape[0]))
 
     def set_graph(self, graph: str, hood: Neighborhood) -> None:
         """Store a graph."""
         if graph not in GRAPHS:
-            raise ValueError(f"Expected the graph to be one of {GRAPHS} (got {graph!r})")
+            raise ValueError(f"Expected the graph to be one of {tuple(GRAPHS)} (got {graph!r})")
         self[f"{graph}_index"] = hood.index
         self[f"{graph}_degree"] = hood.degree
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if key in ("pos_latent_batch", "pos_out_batch"):
             return 1
-        for graph, kind in _SOURCES.items():
+        for graph, (_, kind) in GRAPHS.items():
             if key == f"{graph}_index":
                 return self.points(kind)[0].shape[0]
         if key == "sample_id":
@@ -162,6 +163,3 @@ class PointData(Data):  # type: ignore[misc]
                 raise ValueError(
                     f"Expected '{name}'{where} to be finite (got {value[..., row, :].tolist()} at point {row})"
                 )
-
-
-_SOURCES = {"encoder": "input", "decoder": "latent", "output": "output"}

@@ -93,12 +93,12 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
     @staticmethod
     def total(root: str | Path) -> int:
         """How many samples the raw files hold."""
-        return int(_open(Path(root) / "raw" / FILES["XY"]).shape[-1])
+        return _total(_open(Path(root) / "raw" / FILES["XY"]))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Name of the mesh field that holds the input values; none with the protocol ``"coordinates"``."""
-        return ("shape",) if self.protocol == "radii" else ()
+        return input_fields(self.protocol)
 
     @property
     def processed_dir(self) -> str:
@@ -134,10 +134,9 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         samples = []
         numbers = range(start, start + self.count)
         for number in tqdm(numbers, desc="points and graphs", unit="sample", disable=not self.progress):
-            radii = 5 * raw["rr"][:, number] - 1
             data = PointData(
                 pos=_tensor(raw["XY"][:, :, number]),
-                x=_tensor(np.tile(radii, (POINTS, 1))) if self.protocol == "radii" else None,
+                x=_tensor(_shape_field(raw["rr"][:, number])) if self.protocol == "radii" else None,
                 y=_tensor(raw["sigma"][:, number, None]),
                 sample_id=number,
             )
@@ -173,7 +172,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         cells = () if mesh is None or self.polygons(index) is None else (("quad", mesh["cells"]),)
         fields = {"von_mises": self._raw_sample("sigma", number)}
         if self.protocol == "radii":
-            fields["shape"] = np.tile(5 * self._raw_sample("rr", number) - 1, (POINTS, 1))
+            fields["shape"] = _shape_field(self._raw_sample("rr", number))
         return Mesh(points=self._raw_sample("XY", number), cells=cells, point_data=fields)
 
     def _raw_sample(self, name: str, number: int) -> NDArray[np.float64]:
@@ -193,10 +192,8 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         return self._mesh_arrays
 
     def _read(self) -> dict[str, NDArray[np.floating[Any]]]:
-        raw = {}
-        for name, file in FILES.items():
-            raw[name] = _open(self.folder / file)
-        total = raw["XY"].shape[-1] if raw["XY"].ndim else 0
+        raw = {name: _open(self.folder / file) for name, file in FILES.items()}
+        total = _total(raw["XY"])
         for name, shape in (("XY", (POINTS, 2, total)), ("sigma", (POINTS, total)), ("rr", (RADII, total))):
             path = self.folder / FILES[name]
             if raw[name].shape != shape:
@@ -222,6 +219,20 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             stat = path.stat()
             parts += [file, stat.st_size, stat.st_mtime_ns]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def input_fields(protocol: str) -> tuple[str, ...]:
+    """Names of the mesh fields that hold the input values of a protocol."""
+    return ("shape",) if protocol == "radii" else ()
+
+
+def _shape_field(radii: NDArray[Any]) -> NDArray[Any]:
+    """The void's radii as inputs, the same at every point, ``[972, 42]``."""
+    return np.tile(5 * radii - 1, (POINTS, 1))
+
+
+def _total(positions: NDArray[Any]) -> int:
+    return positions.shape[-1] if positions.ndim else 0
 
 
 def _open(path: Path) -> NDArray[Any]:

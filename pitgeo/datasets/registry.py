@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity
+from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
 
 __all__ = ["DATASETS", "ElasticityOptions"]
 
@@ -52,7 +52,7 @@ class ElasticityOptions(BaseModel):
     @property
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
-        return ("shape",) if self.protocol == "radii" else ()
+        return input_fields(self.protocol)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -66,12 +66,12 @@ class ElasticityOptions(BaseModel):
 
     def is_ready(self) -> bool:
         """Whether the raw files are there."""
-        return all((Path(self.root) / "raw" / file).exists() for file in FILES.values())
+        return not self._missing()
 
     def prepare(self, progress: bool = True) -> None:
         """Generate the raw files if they are missing: ``generate`` samples, as many as the originals by default."""
         raw = Path(self.root) / "raw"
-        missing = [file for file in FILES.values() if not (raw / file).exists()]
+        missing = self._missing()
         if missing and len(missing) < len(FILES) and not (raw / "generated.json").exists():
             raise FileNotFoundError(
                 f"Expected {', '.join(missing)} in {raw}, beside the files that are there (got none); add them, or "
@@ -98,6 +98,9 @@ class ElasticityOptions(BaseModel):
     def _training(self) -> Elasticity:
         self._check_total()
         return Elasticity(self.root, "train", self.protocol, self.train)
+
+    def _missing(self) -> list[str]:
+        return [file for file in FILES.values() if not (Path(self.root) / "raw" / file).exists()]
 
     def _check_total(self) -> None:
         """Refuse files with so few samples that some would be trained on and tested on."""

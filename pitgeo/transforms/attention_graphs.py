@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from pitgeo.data import PointData
+from pitgeo.data import GRAPHS, PointData
 from pitgeo.metric import Metric
 from pitgeo.neighbors import quantile
-
-_ENDS = {"encoder": ("latent", "input"), "decoder": ("output", "latent"), "output": ("output", "output")}
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,19 @@ class AttentionGraphs:
     metric: Metric = field(default_factory=Metric)
 
     def __post_init__(self) -> None:
-        for name in _ENDS:
+        for name in GRAPHS:
             q = getattr(self, name)
             if q is not None and not 0 < q <= 1:
                 raise ValueError(f"Expected the {name} quantile to be above 0 and at most 1 (got {q})")
 
     def __call__(self, data: PointData) -> PointData:
         """A copy with all graphs."""
-        missing = [name for name in _ENDS if getattr(self, name) is not None and not data.has_graph(name)]
+        missing = [name for name in GRAPHS if getattr(self, name) is not None and not data.has_graph(name)]
         if not missing:
             return data
         result = copy.copy(data)
         for name in missing:
-            targets, sources = (data.points(kind) for kind in _ENDS[name])
+            targets, sources = (data.points(kind) for kind in GRAPHS[name])
             q = getattr(self, name)
             hood = quantile(targets[0], sources[0], q, self.metric, targets[1], sources[1])
             result.set_graph(name, hood)

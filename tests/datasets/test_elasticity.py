@@ -108,6 +108,12 @@ def test_files_with_too_few_samples_are_refused_lest_test_samples_are_trained_on
             part()
 
 
+def test_a_file_without_axes_is_refused_by_the_options_too(root):
+    change(root, "XY", lambda array: np.float64(1))
+    with pytest.raises(ValueError, match=r"got 0"):
+        ElasticityOptions(root=str(root), train=2, test=1).train_samples()
+
+
 def test_transforms_that_do_not_say_what_they_do_are_refused(root):
     with pytest.raises(ValueError, match="dataclass"):
         Elasticity(root, samples=2, pre_transform=lambda data: data)
