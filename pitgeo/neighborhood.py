@@ -58,6 +58,13 @@ class Neighborhood:
         numbers = torch.arange(self.num_targets, device=self.degree.device)
         return numbers.repeat_interleave(self.degree.long(), output_size=self.num_edges)
 
+    @cached_property
+    def by_source(self) -> tuple[Tensor, Tensor]:
+        """The order that sorts the edges by source, ``[E]``, and the row pointers of that order, ``[N + 1]``."""
+        order = torch.argsort(self.index, stable=True)
+        count = torch.bincount(self.index, minlength=self.num_sources)
+        return order, torch.cat([count.new_zeros(1), count.cumsum(0)])
+
     @property
     def edge_index(self) -> Tensor:
         """PyG's form, ``[2, E]`` int64: sources, then targets."""

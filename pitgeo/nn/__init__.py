@@ -2,11 +2,12 @@
 
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
 from pitgeo.nn.dense import DenseLayout
-from pitgeo.nn.global_attention import GlobalPositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import LengthScale, length_table, project_
 from pitgeo.nn.pit import Body, PiT
 from pitgeo.nn.pointwise import PointwiseMLP
 from pitgeo.nn.position_attention import PositionAttention
+from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
 
 __all__ = [
     "Body",

@@ -74,3 +74,23 @@ def centred(pos: Tensor, mask: Tensor | None) -> Tensor:
 def at_least_single(pos: Tensor) -> Tensor:
     """Positions in float32 or better: distances in half precision are no distances."""
     return pos if pos.element_size() >= 4 else pos.float()
+
+
+def never_empty(mask: Tensor) -> Tensor:
+    """A mask ``[B, N]`` in which a sample without points sees its padding: attention over nothing is undefined."""
+    return mask | ~mask.any(-1, keepdim=True)
+
+
+def check_dense(x: Tensor, pos: Tensor | None, mask: Tensor | None, channels: int) -> None:
+    """Raise a ``ValueError`` unless values, positions and mask are a dense batch."""
+    if x.dim() != 3 or x.shape[-1] != channels:
+        raise ValueError(f"Expected 'x' to have shape [B, N, {channels}] (got {list(x.shape)})")
+    if pos is not None and (pos.dim() not in (2, 3) or pos.shape[:-1] != x.shape[3 - pos.dim() : 2]):
+        raise ValueError(
+            f"Expected 'pos' to have shape [{x.shape[0]}, {x.shape[1]}, D], or [{x.shape[1]}, D] for a shared mesh "
+            f"(got {list(pos.shape)})"
+        )
+    if mask is not None and (mask.shape != x.shape[:2] or mask.dtype != torch.bool):
+        raise ValueError(
+            f"Expected 'mask' to be boolean of shape {list(x.shape[:2])} (got {list(mask.shape)} of {mask.dtype})"
+        )

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock, mlp
 from pitgeo.nn.dense import DenseLayout
-from pitgeo.nn.global_attention import GlobalPositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import Positivity, length_table
 from pitgeo.nn.position_attention import PositionAttention
+from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
 from pitgeo.transforms.attention_graphs import AttentionGraphs
 
 Attention = Literal["position", "self_position", "self"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 import torch_scatter
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag, threshold
 from torch_geometric.nn import MessagePassing
 
@@ -160,6 +161,7 @@ def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
     return cast(Tensor, weights / torch_scatter.gather_csr(total, hood.pointer))
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # the graph is no tensor
 def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Tensor:
     """Weighted sums over the sources of each target, without holding a message per edge.
 
@@ -175,14 +177,55 @@ def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Te
         rows = value.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
     else:
         rows = value.reshape(value.shape[0] * heads, -1)
-    offset = torch.arange(heads, device=value.device)
-    index = (hood.source * heads + offset.unsqueeze(1)).flatten()  # [heads * E], head-major
-    bags = (hood.pointer[:-1] + offset.unsqueeze(1) * hood.num_edges).flatten()
-    sums = embedding_bag(index, rows, bags, mode="sum", per_sample_weights=weights.t().flatten().to(rows.dtype))
-    sums = sums.view(heads, hood.num_targets, -1)
+    sums = cast(Tensor, _WeightedSums.apply(rows, weights.to(rows.dtype), hood))
     if shared:
         return sums.view(heads, hood.num_targets, batch, -1).permute(2, 1, 0, 3).flatten(2)
-    return sums.transpose(0, 1).flatten(1)
+    return sums.view(heads, hood.num_targets, -1).transpose(0, 1).flatten(1)
+
+
+class _WeightedSums(torch.autograd.Function):
+    """``[N * heads, C]``, ``[E, heads]`` -> ``[heads * M, C]``.
+
+    The gradient of the values is the same sum over the edges sorted by source: embedding_bag's own would sort all
+    ``heads * E`` row numbers, and scatter.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
+        ctx.hood = hood
+        ctx.save_for_backward(rows, weights)
+        return _sums(rows, weights, hood)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        rows, weights = ctx.saved_tensors
+        hood, heads = ctx.hood, weights.shape[1]
+        to_rows = to_weights = None
+        if ctx.needs_input_grad[0]:
+            order, pointer = hood.by_source
+            offset = torch.arange(heads, device=rows.device).unsqueeze(1)
+            index = (hood.target[order] + offset * hood.num_targets).flatten()
+            to_rows = _bags(slope.contiguous(), index, pointer, weights[order])  # [heads * N, C]
+            to_rows = to_rows.view(heads, hood.num_sources, -1).transpose(0, 1).reshape(rows.shape)
+        if ctx.needs_input_grad[1]:
+            with torch.enable_grad():
+                leaf = weights.detach().requires_grad_()
+                (to_weights,) = torch.autograd.grad(_sums(rows.detach(), leaf, hood), leaf, slope)
+        return to_rows, to_weights, None
+
+
+def _sums(rows: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
+    heads = weights.shape[1]
+    index = (hood.source * heads + torch.arange(heads, device=rows.device).unsqueeze(1)).flatten()
+    return _bags(rows, index, hood.pointer, weights)
+
+
+def _bags(rows: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
+    """Sums of ``rows[index]`` between row pointers, for every head: ``index`` and the result are head-major."""
+    edges, heads = weights.shape
+    bags = (pointer[:-1] + torch.arange(heads, device=rows.device).unsqueeze(1) * edges).flatten()
+    return embedding_bag(index, rows, bags, mode="sum", per_sample_weights=weights.t().flatten())
 
 
 def _sorted(

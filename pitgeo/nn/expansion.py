@@ -1,0 +1,111 @@
+r"""Global position-attention at linear cost, where length scales are not small against the domain.
+
+With :math:`u = p / R` the positions about their mean, :math:`R` the largest :math:`|p|` and :math:`m = 2 \lambda R^2`,
+
+.. math::
+    \operatorname{softmax}_j(-\lambda |p_i - p_j|^2) \propto e^{-\lambda |p_j|^2} e^{2 \lambda p_i \cdot p_j}, \qquad
+    e^{2 \lambda p_i \cdot p_j} = \sum_{k \in \mathbb{N}^D} \frac{m^{|k|}}{k_1! \cdots k_D!} \, u_i^k \, u_j^k
+
+separates queries from keys: every sample's values are summed into a few moments, one per exponent :math:`k`, and read
+out again at every point. Cut off after degree :math:`n`, relative to the weight of the point itself, the remainder is
+at most :math:`P(K > n)` for :math:`K` of the Poisson distribution with mean :math:`m`.
+
+Reference:
+    Greengard and Strain, The fast Gauss transform, 1991; Yang, Duraiswami and Gumerov, Improved fast Gauss transform,
+    2003, for the expansion in this form.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import cast
+
+import torch
+from torch import Tensor
+
+_LARGEST_DEGREE = 40  # e^m stays far from overflow in float32
+
+
+@functools.cache
+def exponents(degree: int, dimension: int) -> Tensor:
+    """All multi-indices of total degree at most ``degree``, ``[terms, dimension]``.
+
+    Example:
+        >>> exponents(1, 2).tolist()
+        [[0, 0], [0, 1], [1, 0]]
+    """
+    if dimension == 1:
+        return torch.arange(degree + 1).unsqueeze(1)
+    parts = [(k, exponents(degree - k, dimension - 1)) for k in range(degree + 1)]
+    return torch.cat([torch.cat([rest.new_full((len(rest), 1), k), rest], 1) for k, rest in parts])
+
+
+def terms(degree: int, dimension: int) -> int:
+    """How many multi-indices :func:`exponents` has."""
+    return math.comb(degree + dimension, dimension)
+
+
+def degree_for(mean: float, tolerance: float) -> int | None:
+    r"""The smallest degree whose remainder is at most ``tolerance``; ``None`` past the largest that is supported.
+
+    Args:
+        mean: :math:`m = 2 \lambda R^2`.
+        tolerance: Of a weight, relative to that of the point itself.
+
+    Example:
+        >>> degree_for(1.0, 1e-7)
+        10
+    """
+    above = torch.special.gammainc(
+        torch.arange(1, _LARGEST_DEGREE + 2, dtype=torch.float64), torch.tensor(mean, dtype=torch.float64)
+    )
+    enough = (above <= tolerance).nonzero()
+    return int(enough[0]) if len(enough) else None
+
+
+def expanded_attention(value: Tensor, point: Tensor, scale: Tensor, degree: int, mask: Tensor | None) -> Tensor:
+    """Position-attention by moments.
+
+    Args:
+        value: ``[B, N, heads, C]``.
+        point: Centred positions, ``[B, N, D]``, or ``[N, D]`` for one mesh shared by all samples.
+        scale: Lambda over the metric's divisor, ``[heads]``.
+        degree: Where the expansion ends, see :func:`degree_for`.
+        mask: ``[B, N]``, true where a point is, at least one in a sample.
+
+    Returns:
+        ``[B, N, heads, C]``.
+    """
+    heads, channels = value.shape[-2:]
+    squared = point.square().sum(-1, keepdim=True)
+    reach = squared.detach().amax().clamp(min=torch.finfo(point.dtype).tiny)
+    index = exponents(degree, point.shape[-1]).to(point.device)
+    monomials = _products(_powers(point / reach.sqrt(), degree), index)  # [..., N, terms]
+    order = torch.arange(1, degree + 1, dtype=point.dtype, device=point.device)
+    ratios = (2 * reach * scale).unsqueeze(-1) / order
+    factors = torch.cat([torch.ones_like(ratios[:, :1]), ratios.cumprod(-1)], -1)  # [heads, degree + 1]: m^k / k!
+    factor = _products(factors.unsqueeze(-1).expand(-1, -1, point.shape[-1]), index).t()  # [terms, heads]
+
+    here = torch.exp(-squared * scale)  # [..., N, heads]
+    if mask is not None:
+        here = here * mask.unsqueeze(-1)
+    weighted = (value * here.unsqueeze(-1)).flatten(-2)
+    moments = (monomials.transpose(-1, -2) @ weighted) * factor.repeat_interleave(channels, 1)
+    mass = (monomials.transpose(-1, -2) @ here) * factor
+    sums = (monomials @ moments).unflatten(-1, (heads, channels))
+    return cast(Tensor, sums / (monomials @ mass).unsqueeze(-1))
+
+
+def _powers(base: Tensor, degree: int) -> Tensor:
+    """``[..., D]`` -> ``[..., degree + 1, D]``."""
+    repeated = base.unsqueeze(-2).expand(*base.shape[:-1], degree, -1)
+    return torch.cat([torch.ones_like(base).unsqueeze(-2), repeated.cumprod(-2)], -2)
+
+
+def _products(table: Tensor, index: Tensor) -> Tensor:
+    """Products over dimensions of ``table[..., k_d, d]``: ``[..., degree + 1, D]``, ``[terms, D]`` -> ``[..., terms]``."""
+    out = table[..., index[:, 0], 0]
+    for dimension in range(1, index.shape[1]):
+        out = out * table[..., index[:, dimension], dimension]
+    return out
