@@ -17,17 +17,16 @@ Reference:
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import cast
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 _LARGEST_DEGREE = 40  # e^m stays far from overflow in float32
 
 
-@functools.cache
 def exponents(degree: int, dimension: int) -> Tensor:
     """All multi-indices of total degree at most ``degree``, ``[terms, dimension]``.
 
@@ -64,11 +63,17 @@ def degree_for(mean: float, tolerance: float) -> int | None:
     return int(enough[0]) if len(enough) else None
 
 
-def expanded_attention(value: Tensor, point: Tensor, scale: Tensor, degree: int, mask: Tensor | None) -> Tensor:
+def expanded_attention(
+    x: Tensor, weight: Tensor, point: Tensor, scale: Tensor, degree: int, mask: Tensor | None
+) -> Tensor:
     """Position-attention by moments.
 
+    Attention and projection are both linear, so they commute; where heads have few terms, it is the moments that are
+    projected, not the values of every point.
+
     Args:
-        value: ``[B, N, heads, C]``.
+        x: Values ``[B, N, in_channels]``.
+        weight: Each head's projection, ``[heads, C, in_channels]``.
         point: Centred positions, ``[B, N, D]``, or ``[N, D]`` for one mesh shared by all samples.
         scale: Lambda over the metric's divisor, ``[heads]``.
         degree: Where the expansion ends, see :func:`degree_for`.
@@ -77,24 +82,30 @@ def expanded_attention(value: Tensor, point: Tensor, scale: Tensor, degree: int,
     Returns:
         ``[B, N, heads, C]``.
     """
-    heads, channels = value.shape[-2:]
+    heads, channels, in_channels = weight.shape
     squared = point.square().sum(-1, keepdim=True)
     reach = squared.detach().amax().clamp(min=torch.finfo(point.dtype).tiny)
     index = exponents(degree, point.shape[-1]).to(point.device)
     monomials = _products(_powers(point / reach.sqrt(), degree), index)  # [..., N, terms]
     order = torch.arange(1, degree + 1, dtype=point.dtype, device=point.device)
     ratios = (2 * reach * scale).unsqueeze(-1) / order
-    factors = torch.cat([torch.ones_like(ratios[:, :1]), ratios.cumprod(-1)], -1)  # [heads, degree + 1]: m^k / k!
-    factor = _products(factors.unsqueeze(-1).expand(-1, -1, point.shape[-1]), index).t()  # [terms, heads]
+    powers = torch.cat([ratios.new_ones(heads, 1), ratios.cumprod(-1)], -1)  # [heads, degree + 1]: m^k / k!
+    factor = _products(powers.unsqueeze(-1).expand(-1, -1, point.shape[-1]), index)  # [heads, terms]
 
-    here = torch.exp(-squared * scale)  # [..., N, heads]
+    decay = torch.exp(-squared * scale)  # [..., N, heads]
     if mask is not None:
-        here = here * mask.unsqueeze(-1)
-    weighted = (value * here.unsqueeze(-1)).flatten(-2)
-    moments = (monomials.transpose(-1, -2) @ weighted) * factor.repeat_interleave(channels, 1)
-    mass = (monomials.transpose(-1, -2) @ here) * factor
+        decay = decay * mask.unsqueeze(-1)
+    if heads * len(index) <= in_channels:
+        sources = (monomials.unsqueeze(-2) * decay.unsqueeze(-1)).flatten(-2)  # [..., N, heads * terms]
+        moments = (sources.transpose(-1, -2) @ x).unflatten(-2, (heads, -1)) @ weight.transpose(-1, -2)
+        moments = (moments * factor.unsqueeze(-1)).transpose(-2, -3).flatten(-2)  # [B, terms, heads * C]
+    else:
+        value = linear(x, weight.flatten(0, 1)).unflatten(-1, (heads, channels))
+        moments = monomials.transpose(-1, -2) @ (value * decay.unsqueeze(-1)).flatten(-2)
+        moments = moments * factor.t().repeat_interleave(channels, 1)
+    mass = monomials @ ((monomials.transpose(-1, -2) @ decay) * factor.t())  # [..., N, heads]
     sums = (monomials @ moments).unflatten(-1, (heads, channels))
-    return cast(Tensor, sums / (monomials @ mass).unsqueeze(-1))
+    return cast(Tensor, sums * mass.reciprocal().unsqueeze(-1))  # its gradient is cheaper than a quotient's
 
 
 def _powers(base: Tensor, degree: int) -> Tensor:
@@ -104,7 +115,7 @@ def _powers(base: Tensor, degree: int) -> Tensor:
 
 
 def _products(table: Tensor, index: Tensor) -> Tensor:
-    """Products over dimensions of ``table[..., k_d, d]``: ``[..., degree + 1, D]``, ``[terms, D]`` -> ``[..., terms]``."""
+    """Products of ``table[..., k_d, d]`` over dimensions ``d``: ``[..., degree + 1, D]`` -> ``[..., terms]``."""
     out = table[..., index[:, 0], 0]
     for dimension in range(1, index.shape[1]):
         out = out * table[..., index[:, dimension], dimension]

@@ -12,6 +12,7 @@ from pitgeo.nn.dense import centred, never_empty
 # The fused form loses about 0.2 * lambda * |p|^2 * eps to rounding; past this it is taken in dense form instead.
 _FUSED_ROUNDING = 2.5e-5
 
+
 def position_factors(pos: Tensor, mask: Tensor | None, scale: Tensor, metric: Metric) -> tuple[Tensor, Tensor]:
     """Queries ``[B, H, N, D + 1]`` and keys of the fused form, for positions ``[B, N, D]``."""
     point = centred(pos, mask)

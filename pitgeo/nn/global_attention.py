@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from pitgeo.metric import Metric
 from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty
@@ -98,24 +99,28 @@ class GlobalPositionAttention(nn.Module):
         if not torch.compiler.is_compiling():
             check_dense(x, pos, mask, self.value.in_channels)
             self._choose(at_least_single(pos), mask)
-        heads = self.value.heads
+        heads, far = self.value.heads, self.expanded
+        near = [head for head in range(heads) if head not in far]
         pos = at_least_single(pos)
-        value = self.value(x).unflatten(-1, (heads, -1))  # [B, N, H, C]
+        weight = self.value.weight.unflatten(0, (heads, -1))  # [H, C, in_channels]
+        dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
+        parts = []
+        if near:
+            value = linear(x, weight[near].flatten(0, 1) if far else self.value.weight).unflatten(-1, (len(near), -1))
         with torch.autocast(x.device.type, enabled=False):  # geometry in float32 at least
             scale = self.scale().to(pos.dtype)
-            if not self.expanded:
-                return self._pairwise(value, pos, scale, mask).flatten(2)
-            keys = None if mask is None else never_empty(mask)
-            point, reduced = centred(pos, mask), scale / self.metric.divisor
-            if len(self.expanded) == heads:
-                return expanded_attention(value.to(pos.dtype), point, reduced, self.degree, keys).to(value.dtype).flatten(2)
-            rest = [head for head in range(heads) if head not in self.expanded]
-            far = expanded_attention(
-                value[..., self.expanded, :].to(pos.dtype), point, reduced[self.expanded], self.degree, keys
-            )
-            near = self._pairwise(value[..., rest, :], pos, scale[rest], mask)
-            order = torch.tensor(self.expanded + rest, device=x.device).argsort()
-            return torch.cat([far.to(value.dtype), near], -2)[..., order, :].flatten(2)
+            if far:
+                keys = None if mask is None else never_empty(mask)
+                x, weight, few = x.to(pos.dtype), weight.to(pos.dtype), scale / self.metric.divisor
+                if near:
+                    weight, few = weight[far], few[far]
+                parts.append(expanded_attention(x, weight, centred(pos, mask), few, self.degree, keys).to(dtype))
+            if near:
+                parts.append(self._pairwise(value, pos, scale[near] if far else scale, mask))
+        if len(parts) == 1:
+            return parts[0].flatten(2)
+        order = torch.tensor(far + near, device=x.device).argsort()
+        return torch.cat(parts, -2)[..., order, :].flatten(2)
 
     @torch.no_grad()
     def _choose(self, pos: Tensor, mask: Tensor | None) -> None:

@@ -156,9 +156,10 @@ def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
     """
     nearest = torch_scatter.segment_csr(squared.detach(), hood.pointer, reduce="min")
     excess = squared - nearest[hood.target]
-    weights = threshold(torch.exp(-excess.unsqueeze(-1) * scale), _SMALLEST, 0.0)
-    total = torch_scatter.segment_csr(weights, hood.pointer, reduce="sum")
-    return cast(Tensor, weights / torch_scatter.gather_csr(total, hood.pointer))
+    weights = threshold(torch.exp(-scale.unsqueeze(1) * excess), _SMALLEST, 0.0)  # [heads, E]: as the sums want them
+    pointer = hood.pointer.unsqueeze(0)
+    total = torch_scatter.segment_csr(weights, pointer, reduce="sum")
+    return cast(Tensor, weights / torch_scatter.gather_csr(total, pointer)).t()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # the graph is no tensor
@@ -177,7 +178,7 @@ def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Te
         rows = value.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
     else:
         rows = value.reshape(value.shape[0] * heads, -1)
-    sums = cast(Tensor, _WeightedSums.apply(rows, weights.to(rows.dtype), hood))
+    sums = cast(Tensor, _WeightedSums.apply(rows, weights.to(rows.dtype), hood))  # type: ignore[no-untyped-call]
     if shared:
         return sums.view(heads, hood.num_targets, batch, -1).permute(2, 1, 0, 3).flatten(2)
     return sums.view(heads, hood.num_targets, -1).transpose(0, 1).flatten(1)
@@ -197,7 +198,7 @@ class _WeightedSums(torch.autograd.Function):
         return _sums(rows, weights, hood)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         rows, weights = ctx.saved_tensors
         hood, heads = ctx.hood, weights.shape[1]
@@ -206,7 +207,7 @@ class _WeightedSums(torch.autograd.Function):
             order, pointer = hood.by_source
             offset = torch.arange(heads, device=rows.device).unsqueeze(1)
             index = (hood.target[order] + offset * hood.num_targets).flatten()
-            to_rows = _bags(slope.contiguous(), index, pointer, weights[order])  # [heads * N, C]
+            to_rows = _bags(slope.contiguous(), index, pointer, weights.t()[:, order].t())  # [heads * N, C]
             to_rows = to_rows.view(heads, hood.num_sources, -1).transpose(0, 1).reshape(rows.shape)
         if ctx.needs_input_grad[1]:
             with torch.enable_grad():

@@ -14,6 +14,7 @@ from pitgeo.nn.fused import checked_backend, fused_attention, fused_is_exact, ke
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
+
 class SelfAttention(nn.Module):
     r"""Plain multi-head self-attention, for comparison: weights from values alone, no output projection.
 

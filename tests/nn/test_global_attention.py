@@ -21,7 +21,7 @@ def twin(made, x, pos):
     return position_attention(x, made.scale(), squared, made.value.weight)
 
 
-@pytest.mark.parametrize("backend", ["fused", "dense"])
+@pytest.mark.parametrize("backend", ["expansion", "fused", "dense"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
 @pytest.mark.parametrize(("dimension", "channels"), [(1, 8), (2, 8), (3, 4), (3, 32)])
 def test_it_equals_the_dense_formula(backend, dtype, tolerance, dimension, channels):
@@ -40,7 +40,7 @@ def test_it_equals_the_dense_formula(backend, dtype, tolerance, dimension, chann
         assert float((mine - theirs).abs().max() / theirs.abs().max()) < 10 * tolerance
 
 
-@pytest.mark.parametrize("backend", ["fused", "dense"])
+@pytest.mark.parametrize("backend", ["expansion", "fused", "dense"])
 def test_gradcheck(backend):
     made = layer(GlobalPositionAttention, 3, 4, heads=2, backend=backend)
 
@@ -51,10 +51,20 @@ def test_gradcheck(backend):
     assert torch.autograd.gradcheck(call, (x, pos, made.scale.raw.detach().clone().requires_grad_()))
 
 
-@pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfAttention, SelfPositionAttention])
-@pytest.mark.parametrize("backend", ["fused", "dense"])
-def test_samples_of_unequal_size_are_those_alone(kind, backend):
-    options = {} if kind is SelfAttention else {"backend": backend}
+KINDS = [
+    (GlobalPositionAttention, {"backend": "expansion"}),
+    (GlobalPositionAttention, {"backend": "fused"}),
+    (GlobalPositionAttention, {"backend": "dense"}),
+    (GlobalPositionAttention, {"backend": "auto"}),
+    (SelfPositionAttention, {"backend": "fused"}),
+    (SelfPositionAttention, {"backend": "dense"}),
+    (SelfPositionAttention, {"backend": "auto"}),
+    (SelfAttention, {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_samples_of_unequal_size_are_those_alone(kind, options):
     made = layer(kind, 5, 8, heads=2, **options)
     sizes = (50, 70, 0, 1)
     batch = torch.arange(4).repeat_interleave(torch.tensor(sizes))
@@ -70,10 +80,9 @@ def test_samples_of_unequal_size_are_those_alone(kind, backend):
     assert torch.isfinite(x.grad).all()
 
 
-@pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention, SelfAttention])
-@pytest.mark.parametrize("backend", ["auto", "fused", "dense"])
-def test_a_sample_that_is_all_padding_spoils_nothing(kind, backend):
-    made = layer(kind, 5, 8, heads=2, **({} if kind is SelfAttention else {"backend": backend}))
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_a_sample_that_is_all_padding_spoils_nothing(kind, options):
+    made = layer(kind, 5, 8, heads=2, **options)
     x, pos = torch.rand(2, 6, 5).double(), torch.rand(2, 6, 2).double()
     mask = torch.tensor([[True] * 6, [False] * 6])
     out = made(x, pos, mask)
@@ -83,12 +92,12 @@ def test_a_sample_that_is_all_padding_spoils_nothing(kind, backend):
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
-@pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention])
-@pytest.mark.parametrize("backend", ["fused", "dense"])
-def test_compiled_layers_give_the_same(kind, backend):
-    made = layer(kind, 5, 8, heads=2, backend=backend, dtype=torch.float32)
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_compiled_layers_give_the_same(kind, options):
+    made = layer(kind, 5, 8, heads=2, **options, dtype=torch.float32)
     x, pos = torch.rand(2, 20, 5), torch.rand(2, 20, 2)
-    assert torch.allclose(torch.compile(made, backend="eager", fullgraph=True)(x, pos), made(x, pos), atol=1e-6)
+    out = made(x, pos)
+    assert torch.allclose(torch.compile(made, backend="eager", fullgraph=True)(x, pos), out, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [GlobalPositionAttention, SelfPositionAttention])

@@ -8,7 +8,8 @@ import torch
 
 from pitgeo.metric import Metric
 from pitgeo.neighbors import quantile
-from pitgeo.nn.global_attention import fused_attention, position_factors
+from pitgeo.nn.expansion import degree_for, expanded_attention
+from pitgeo.nn.fused import fused_attention, position_factors
 from pitgeo.nn.position_attention import attend, edge_softmax
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -62,3 +63,12 @@ def test_global_attention():
     query, key = position_factors(golden.facts["source"], None, golden.scale, golden.metric)
     values = golden.values.unsqueeze(1).expand(-1, len(golden.scale), -1, -1)
     golden.check(fused_attention(query, key, values, None).transpose(1, 2).flatten(2))
+
+
+def test_global_attention_by_expansion():
+    golden = Golden(FOLDER / "irregular_global_2d.npz")
+    point = golden.facts["source"] - golden.facts["source"].mean(-2, keepdim=True)
+    heads, channels = len(golden.scale), golden.values.shape[-1]
+    degree = degree_for(2 * float(golden.scale.detach().max()) * float(point.square().sum(-1).max()), 1e-7)
+    identity = torch.eye(channels).expand(heads, -1, -1)  # every head acts on the raw values
+    golden.check(expanded_attention(golden.values, identity, point, golden.scale, degree, None).flatten(2))
