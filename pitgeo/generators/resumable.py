@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import savemat
 from tqdm import tqdm
 
 log = logging.getLogger(__name__)
@@ -126,13 +127,16 @@ def publish(output: Path, contents: Mapping[str, NDArray[Any] | Arrays], setting
 
     Args:
         output: Folder to write to.
-        contents: An array (``.npy``) or a dictionary of arrays (``.npz``) for each file name.
+        contents: An array (``.npy``) or a dictionary of arrays (``.npz``; ``.mat`` for MAT version 5) for each file
+            name.
         settings: What the manifest says about how the files were made.
     """
     hashes = {}
     for name, content in contents.items():
         with _partial(output, name).open("wb") as file:
-            if isinstance(content, dict):
+            if isinstance(content, dict) and name.endswith(".mat"):
+                savemat(file, content)
+            elif isinstance(content, dict):
                 np.savez(file, **content)  # type: ignore[arg-type]
             else:
                 np.save(file, content)
