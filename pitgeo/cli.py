@@ -71,7 +71,9 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     output = arguments.output or _report_folder(arguments.checkpoint, arguments.split)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
-    result = evaluate(arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet)
+    result = evaluate(
+        arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet, overrides=arguments.set
+    )
     _report(result, arguments.checkpoint, output)
     return 0
 
@@ -132,6 +134,13 @@ def _parser() -> argparse.ArgumentParser:
     evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
     evaluate.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
     evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
+    evaluate.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change the data, as in data.darcy2d.test=50",
+    )
     evaluate.add_argument("--split", choices=("train", "validation", "test"), default="test", help="default: test")
     evaluate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
     _add_quiet(evaluate)

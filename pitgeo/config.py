@@ -42,11 +42,14 @@ class Choice(_Table):
 
 
 class ScalingConfig(_Table):
-    """What is brought to unit size: the positions, the input values, the targets."""
+    """What is brought to unit size: the positions, the input values, the targets.
+
+    ``"channel"`` has one mean and scale for all points, ``"point"`` one for every point of a mesh that all share.
+    """
 
     box: Literal["none", "unit"] = "none"
-    inputs: Literal["none", "channel"] = "none"
-    targets: Literal["none", "channel"] = "channel"
+    inputs: Literal["none", "channel", "point"] = "none"
+    targets: Literal["none", "channel", "point"] = "channel"
 
 
 class TrainingConfig(_Table):
@@ -90,6 +93,11 @@ class RunConfig(_Table):
     def _check(self) -> RunConfig:
         if self.scaling.box == "unit" and any(getattr(self.model.options, "period", ())):
             raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
+        if getattr(self.data.options, "rollout", 1) > 1 and (self.scaling.inputs, self.scaling.targets) != (
+            "none",
+            "none",
+        ):
+            raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
         return self
 
     def transform(self, box_scale: float | None) -> Compose:

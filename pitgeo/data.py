@@ -31,6 +31,7 @@ class PointData(Data):  # type: ignore[misc]
         pos_out: Output positions ``[M, D]``; ``None`` for the input points.
         pos_latent: Latent positions ``[L, D]``; ``None`` for the input points.
         sample_id: Number of the sample in its data set, for messages.
+        grid: Points along each axis, where the input points are those of a regular grid in C order.
 
     Raises:
         ValueError: If shapes disagree, a point set is empty, or anything is not finite.
@@ -50,6 +51,7 @@ class PointData(Data):  # type: ignore[misc]
         pos_out: Tensor | None = None,
         pos_latent: Tensor | None = None,
         sample_id: int | None = None,
+        grid: tuple[int, ...] | None = None,
         **others: Any,
     ) -> None:
         super().__init__(pos=pos, x=x, y=y)
@@ -61,6 +63,8 @@ class PointData(Data):  # type: ignore[misc]
             self.set_points("latent", pos_latent)
         if sample_id is not None:
             self.sample_id = sample_id
+        if grid is not None:
+            self.grid = tuple(grid)
         for name, value in others.items():  # graphs come last: new points drop them
             self[name] = value
         if pos is not None:  # PyG makes empty objects of this class when it separates a batch
@@ -100,7 +104,9 @@ class PointData(Data):  # type: ignore[misc]
     @property
     def samples(self) -> int:
         """How many samples this is a batch of."""
-        return int(self.num_graphs) if "batch" in self else 1
+        if "batch" in self:
+            return int(self.num_graphs)
+        return int(self.x.shape[0]) if self.x.dim() == 3 else 1
 
     def has_graph(self, graph: str) -> bool:
         """Whether the ``"encoder"``, ``"decoder"`` or ``"output"`` graph is stored."""

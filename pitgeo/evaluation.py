@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from pitgeo import plots
+from pitgeo.config import parse_config
+from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.mesh import write_mesh
 from pitgeo.metrics import relative_error
 from pitgeo.nn import PiT, PositionAttention
@@ -41,6 +43,7 @@ def evaluate(
     split: Split = "test",
     device: str = "cpu",
     progress: bool = True,
+    overrides: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Predict every sample of a split, and write ``evaluation.json``, ``pictures/*.png`` and ``meshes/*.vtu``.
 
@@ -54,6 +57,7 @@ def evaluate(
         split: Which samples.
         device: Where the model runs, as torch names it.
         progress: Show a progress bar (in a terminal only).
+        overrides: Changes to the options of the data, ``"data.darcy2d.resolution=85"``.
 
     Returns:
         What ``evaluation.json`` holds.
@@ -67,12 +71,17 @@ def evaluate(
     folder = checkpoint.parent if output is None else Path(output)
     predictor = load(checkpoint, device)
     config = predictor.config
+    if overrides:
+        wrong = [override for override in overrides if not override.startswith("data.")]
+        if wrong:
+            raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
+        config = parse_config(config.plain(), overrides, source=str(checkpoint))
     samples = getattr(config.data.options, f"{split}_samples")()
     if len(samples) == 0:
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
 
     start = time.perf_counter()
-    predictions = _predict(predictor, samples, progress)
+    predictions = _predict(predictor, samples, config.training.batch_size, progress)
     seconds = time.perf_counter() - start
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
@@ -111,6 +120,9 @@ def evaluate(
     }
     draw(predictor, samples, predictions, chosen, result, folder / "pictures")
     export(samples, chosen, result, folder / "meshes")
+    if getattr(config.data.options, "rollout", 1) > 1:
+        means = {name: [row[name]["mean"] for row in result["errors"].values()] for name, _ in NORMS}
+        plots.error_growth(means, folder / "pictures" / "growth.png")
     metrics = checkpoint.parent / "metrics.csv"
     if metrics.exists():
         plots.loss_curves(metrics, folder / "pictures" / "loss.png")
@@ -136,23 +148,26 @@ def draw(
 ) -> None:
     """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
 
-    Fields and latent points are drawn in the plane only; with several targets, the file names end in the target.
+    Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
+    in the target.
     """
     first = samples[chosen["median"]]
-    if first.pos.shape[1] == 2:
-        for channel, target in enumerate(predictor.targets):
-            rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
-            name = "fields.png" if len(predictor.targets) == 1 else f"fields_{target}.png"
-            plots.field_triptych(rows, folder / name, LABELS.get(target, target.replace("_", " ")))
-        prepared = predictor.transform(first)
-        if not prepared.coincide("input", "latent"):
-            pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
-            plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
-    else:
-        log.info("Fields are not drawn: positions have %d axes, not 2", first.pos.shape[1])
+    axes = first.pos.shape[1]
+    for channel in getattr(samples, "drawn", range(len(predictor.targets))) if axes < 3 else ():
+        target = predictor.targets[channel]
+        rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
+        name = "fields.png" if len(predictor.targets) == 1 else f"fields_{target}.png"
+        draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
+        draw_fields(rows, folder / name, LABELS.get(target, target.replace("_", " ")))
+    if axes == 3:
+        log.info("Fields are not drawn: positions have 3 axes")
+    prepared = predictor.transform(first)
+    if axes == 2 and not prepared.coincide("input", "latent"):
+        pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
+        plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
     if scales := _scales(predictor.model):
-        facts = predictor.facts
-        plots.length_scales(scales, folder / "length_scales.png", facts["spacing"], facts["extent"])
+        shape = predictor.facts["shape"]
+        plots.length_scales(scales, folder / "length_scales.png", shape["spacing"], shape["extent"])
 
 
 def format_table(result: dict[str, Any]) -> str:
@@ -219,16 +234,21 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 _CHOSEN = ("best", "median", "worst")
 
 
-def _predict(predictor: Predictor, samples: Any, progress: bool) -> list[Tensor]:
-    size = predictor.config.training.batch_size
+def _predict(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:
     predictions: list[Tensor] = []
+    if isinstance(samples, SharedMesh):
+        samples = samples.with_transform(predictor.transform)
     with tqdm(
         total=len(samples), desc="predict", unit="sample", disable=not progress or not sys.stderr.isatty()
     ) as bar:
         for start in range(0, len(samples), size):
-            batch = [samples[number] for number in range(start, min(start + size, len(samples)))]
-            counts = [sample.y.shape[0] for sample in batch]
-            for sample, prediction in zip(batch, predictor.predict(batch).split_with_sizes(counts), strict=True):
+            numbers = range(start, min(start + size, len(samples)))
+            batch = [samples[number] for number in numbers]
+            if isinstance(samples, SharedMesh):
+                parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
+            else:
+                parts = predictor.predict(batch).split_with_sizes([sample.y.shape[0] for sample in batch])
+            for sample, prediction in zip(batch, parts, strict=True):
                 if not bool(torch.isfinite(prediction).all()):
                     raise ValueError(
                         f"Expected finite predictions (got NaN or infinity in sample {sample.get('sample_id')}); the "
@@ -247,8 +267,10 @@ def _errors(predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Liter
 
 def _scales(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
     """Name, kind and lengths of every attention layer that has any."""
-    if not isinstance(model, PiT):
+    found = next((part for part in model.modules() if isinstance(part, PiT)), None)
+    if found is None:
         return []
+    model = found
     local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
     return [
         (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
@@ -273,10 +295,14 @@ def _row(
 ) -> plots.FieldSample:
     sample = samples[number]
     polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
+    pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
+    shown = np.ones(len(pos), bool)
+    for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
+        shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
     return plots.FieldSample(
         f"{which}: sample {result[which]['sample_id']}, relative l2 error {result[which]['relative_l2']:.4f}",
-        polygons,
-        sample.points("output")[0].numpy(),
-        sample.y[:, channel].numpy(),
-        predictions[number][:, channel].numpy(),
+        None if polygons is None else polygons[shown],
+        pos[shown],
+        sample.y[:, channel].numpy()[shown],
+        predictions[number][:, channel].numpy()[shown],
     )

@@ -26,8 +26,8 @@ def relative_error(
     points spoil them; the gradient of a perfect prediction is zero, not NaN.
 
     Args:
-        prediction: Predicted values ``[M, K]``.
-        target: True values ``[M, K]``; nothing is broadcast.
+        prediction: Predicted values ``[M, K]``, or ``[B, M, K]`` for samples on one shared mesh.
+        target: True values of the same shape; nothing is broadcast.
         batch: The sample of every point, ``[M]``, not decreasing; ``None`` for one sample.
         batch_size: Number of samples ``B``; ``None`` for the last entry of ``batch`` plus one.
         norm: ``1`` or ``2``.
@@ -49,11 +49,17 @@ def relative_error(
     """
     if norm not in (1, 2):
         raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
-    if prediction.dim() != 2 or prediction.shape != target.shape:
+    if prediction.dim() not in (2, 3) or prediction.shape != target.shape:
         raise ValueError(
-            "Expected 'prediction' and 'target' to have one shape [M, K] "
+            "Expected 'prediction' and 'target' to have one shape [M, K], or [B, M, K] on a shared mesh "
             f"(got {list(prediction.shape)} and {list(target.shape)}); reshape them, nothing is broadcast"
         )
+    if prediction.dim() == 3:
+        if batch is not None:
+            raise ValueError("Expected no 'batch' for samples on a shared mesh (got one)")
+        batch_size, points = prediction.shape[:2]
+        batch = torch.arange(batch_size, device=prediction.device).repeat_interleave(points)
+        prediction, target = prediction.flatten(0, 1), target.flatten(0, 1)
     pointer = _pointer(prediction.shape[0], batch, batch_size, prediction.device)
     if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
         raise ValueError(

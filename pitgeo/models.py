@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import nn
 
 from pitgeo.metric import Metric
-from pitgeo.nn import Body, PiT, PointwiseMLP
+from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
-__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions"]
+__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
 
 Quantile = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -23,10 +24,33 @@ class Options(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What a model must know of the data it is built for.
+
+    Args:
+        in_channels: Coordinates and values of an input point together.
+        out_channels: Values of an output point.
+        dimension: Axes of the positions.
+        spacing: Distance between neighbouring input points.
+        extent: Size of the meshes.
+        latent_spacing: Distance between neighbouring latent points; ``None`` for that of the input points.
+        steps: How often the model is applied, each time to its own last predictions among others.
+    """
+
+    in_channels: int
+    out_channels: int
+    dimension: int
+    spacing: float
+    extent: float
+    latent_spacing: float | None = None
+    steps: int = 1
+
+
 class LatentOptions(Options):
     """The latent mesh of a PiT, see :class:`pitgeo.transforms.LatentMesh`."""
 
-    method: Literal["input", "farthest", "grid"] = "farthest"
+    method: Literal["input", "farthest", "grid", "regular"] = "farthest"
     number: Count | None = None
     ratio: Quantile | None = None
     cells: tuple[Count, ...] | None = None
@@ -87,17 +111,10 @@ class PiTOptions(Options):
         """What a sample needs before it comes to the model."""
         return Compose((self.latent.transform(self.metric), self.graphs))
 
-    def build(
-        self,
-        in_channels: int,
-        out_channels: int,
-        spacing: float,
-        extent: float,
-        latent_spacing: float | None = None,
-    ) -> nn.Module:
-        """A new model; spacings of the input and latent points and size of the meshes: its first length scales."""
-        known = self.lengths == "mesh" and spacing > 0  # it is 0 where all points of a mesh coincide
-        lengths = (spacing, extent) if known else None
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model; its first length scales come from the spacing of the points and the size of the meshes."""
+        known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of a mesh coincide
+        lengths = (shape.spacing, shape.extent) if known else None
         body = Body(
             self.body,
             self.layers,
@@ -106,9 +123,9 @@ class PiTOptions(Options):
             self.attention,
             self.positivity,
             lengths,
-            latent_spacing,
+            shape.latent_spacing,
         )
-        return PiT(in_channels, out_channels, self.channels, self.heads, self.graphs, body)
+        return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
 
 
 class MLPOptions(Options):
@@ -121,18 +138,17 @@ class MLPOptions(Options):
         """What a sample needs before it comes to the model: nothing."""
         return Compose()
 
-    def build(
-        self,
-        in_channels: int,
-        out_channels: int,
-        spacing: float,
-        extent: float,
-        latent_spacing: float | None = None,
-    ) -> nn.Module:
+    def build(self, shape: Shape) -> nn.Module:
         """A new model; its meshes do not matter."""
-        return PointwiseMLP(in_channels, out_channels, self.channels, self.layers)
+        return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)
 
 
 ModelOptions = PiTOptions | MLPOptions
 
 MODELS: dict[str, type[PiTOptions] | type[MLPOptions]] = {"pit": PiTOptions, "mlp": MLPOptions}
+
+
+def build(options: ModelOptions, shape: Shape) -> nn.Module:
+    """A new model, rolled out where the data are a series of steps."""
+    model = options.build(shape)
+    return Rollout(model, shape.steps) if shape.steps > 1 else model

@@ -17,6 +17,7 @@ from torch_geometric.data import Batch
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
 from pitgeo.mesh import WRITABLE, Mesh, point_fields, read_mesh, write_mesh
+from pitgeo.models import Shape, build
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
@@ -62,16 +63,20 @@ class Predictor:
             ValueError: If the sample has other channels or axes than those the model was trained on.
         """
         samples = [data] if isinstance(data, PointData) else list(data)
+        wanted = self.facts["shape"]["in_channels"]
         for sample in samples:
-            if sample.input_dim != self.facts["in_channels"]:
+            if sample.input_dim != wanted:
                 raise ValueError(
-                    f"Expected samples with {self.facts['in_channels']} input channels, coordinates and values "
+                    f"Expected samples with {wanted} input channels, coordinates and values "
                     f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
                     f"{sample.x.shape[-1]} values)"
                 )
-        batch = Batch.from_data_list([self.transform(sample) for sample in samples]).to(self.module.device)
+        return self.predict_prepared(Batch.from_data_list([self.transform(sample) for sample in samples]))
+
+    def predict_prepared(self, batch: PointData) -> Tensor:
+        """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
         with torch.inference_mode():
-            return cast(Tensor, self.module(batch).cpu())
+            return cast(Tensor, self.module(batch.to(self.module.device)).cpu())
 
     def predict_mesh(self, mesh: Mesh) -> Mesh:
         """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
@@ -124,16 +129,15 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     facts = checkpoint["pitgeo"]
     config = parse_config(facts.get("config", {}), source=str(path))
     try:
-        model = config.model.options.build(
-            facts["in_channels"], facts["out_channels"], facts["spacing"], facts["extent"], facts["latent_spacing"]
-        )
+        model = build(config.model.options, Shape(**facts["shape"]))
         weights = checkpoint["state_dict"]
-        scalings = [
-            Scaling(weights[f"{name}_scaling.mean"], weights[f"{name}_scaling.std"]) for name in ("input", "target")
-        ]
+        scalings = []
+        for name in ("input_scaling", "target_scaling"):
+            mean, std, grid = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid"))
+            scalings.append(Scaling(mean, std, tuple(grid.tolist())))
         module = OperatorModule(model, scalings[0], scalings[1], config.training, facts=copy.deepcopy(facts))
         module.load_state_dict(weights)
-    except (KeyError, RuntimeError) as error:
+    except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(
             f"Expected {path} to hold the weights and facts of the model it names (got: {error}); it was written by "
             f"another version or is damaged: train again"

@@ -9,9 +9,9 @@ import shutil
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,11 +20,13 @@ from torch import nn
 
 from pitgeo.config import RunConfig, difference, to_toml
 from pitgeo.data import PointData
+from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions
+from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
 from pitgeo.scaling import Scaling
 from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, torch_device, write_atomic
-from pitgeo.transforms import UnitBox
+from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
@@ -102,18 +104,13 @@ def train(
 def dry_run(config: RunConfig) -> list[str]:
     """Build everything and train nothing; say what the run would work on.
 
-    Takes the first training sample, or a made-up one of the same shape while there are no files.
+    Takes a sample of the data set's shape, whether its files are there or not.
     """
     options = config.data.options
-    points, axes, values, targets = options.shapes
-    if options.is_ready():
-        sample, source = options.train_samples()[0], "from the raw files"
-    else:
-        pos = torch.rand(points, axes, generator=torch.Generator().manual_seed(0))
-        sample = PointData(pos=pos, x=torch.zeros(points, values), y=torch.zeros(points, targets))
-        source = "as declared; the raw files are not there yet"
+    sample = options.template()
+    source = "from the raw files" if options.is_ready() else "as declared; the raw files are not there yet"
     sample = config.transform(_box_scale(config, [sample]))(sample)
-    model = _build(config, [sample])
+    model = build(config.model.options, _shape(config, [sample]))
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     split = f"{options.train - options.validation} train, {options.validation} validation"
     return [
@@ -133,46 +130,62 @@ def _prepare(config: RunConfig, progress: bool) -> tuple[OperatorModule, Sequenc
     raw = options.train_samples()
     box_scale = _box_scale(config, raw)
     transform = config.transform(box_scale)
-    samples = list(raw.with_transform(transform, progress))
-    held_out = list(options.validation_samples().with_transform(transform, progress)) if options.validation else []
+    samples = _transformed(raw, transform, progress)
+    held_out = _transformed(options.validation_samples(), transform, progress) if options.validation else []
     _seed(config.training.seed)
-    model = _build(config, samples)
-    inputs = Scaling.fit((sample.x for sample in samples), config.scaling.inputs)
-    targets = Scaling.fit((sample.y for sample in samples), config.scaling.targets)
-    module = OperatorModule(model, inputs, targets, config.training, facts=_facts(config, samples, box_scale))
+    shape = _shape(config, samples)
+    model = build(config.model.options, shape)
+    inputs, targets = (_scaling(samples, name, getattr(config.scaling, f"{name}s")) for name in ("input", "target"))
+    module = OperatorModule(model, inputs, targets, config.training, facts=_facts(config, shape, box_scale))
     return module, samples, held_out
 
 
+def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[PointData]:
+    """Samples as the model takes them, in memory."""
+    ready = samples.with_transform(transform, progress)
+    return ready if isinstance(ready, SharedMesh) else list(ready)
+
+
+def _scaling(samples: Sequence[PointData], name: str, kind: Literal["none", "channel", "point"]) -> Scaling:
+    key = {"input": "x", "target": "y"}[name]
+    if kind != "point":
+        return Scaling.fit((sample[key] for sample in samples), kind)
+    if not isinstance(samples, SharedMesh):
+        raise ValueError(f"Expected scaling.{name}s = 'none' or 'channel' where meshes differ (got 'point')")
+    return Scaling.fit_points(getattr(samples, key), samples.grid)
+
+
 def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
-    return UnitBox.fit(samples).scale if config.scaling.box == "unit" else None
+    return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
 
 
-def _build(config: RunConfig, samples: Sequence[PointData]) -> nn.Module:
-    shape = _shape(samples)
-    model: nn.Module = config.model.options.build(
-        shape["in_channels"], shape["out_channels"], shape["spacing"], shape["extent"], shape["latent_spacing"]
+def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
+    meshes = _meshes(samples)
+    few = meshes[:: max(1, len(meshes) // 10)]
+    steps = config.data.options.rollout
+    return Shape(
+        in_channels=samples[0].input_dim,
+        out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
+        dimension=int(samples[0].pos.shape[1]),
+        spacing=statistics.median(spacing(sample.pos) for sample in few),
+        extent=extent(meshes),
+        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
+        steps=steps,
     )
-    return model
 
 
-def _shape(samples: Sequence[PointData]) -> dict[str, Any]:
-    few = samples[:: max(1, len(samples) // 10)]
-    return {
-        "in_channels": samples[0].input_dim,
-        "out_channels": int(samples[0].y.shape[1]),
-        "spacing": statistics.median(spacing(sample.pos) for sample in few),
-        "latent_spacing": statistics.median(spacing(sample.points("latent")[0]) for sample in few),
-        "extent": extent(samples),
-    }
+def _meshes(samples: Sequence[PointData]) -> Sequence[PointData]:
+    """Samples whose points stand for those of all."""
+    return samples[:1] if isinstance(samples, SharedMesh) else samples
 
 
-def _facts(config: RunConfig, samples: Sequence[PointData], box_scale: float | None) -> dict[str, Any]:
+def _facts(config: RunConfig, shape: Shape, box_scale: float | None) -> dict[str, Any]:
     """What a checkpoint says about itself."""
     options = config.data.options
     return {
         "format": FORMAT,
         "config": config.plain(),
-        **_shape(samples),
+        "shape": asdict(shape),
         "inputs": list(options.inputs),
         "targets": list(options.targets),
         "box_scale": box_scale,

@@ -11,7 +11,7 @@ from torch import Tensor
 from pitgeo.metric import Metric
 from pitgeo.neighbors import check_positions
 
-__all__ = ["farthest_points", "grid_points"]
+__all__ = ["farthest_points", "grid_points", "regular_points"]
 
 log = logging.getLogger(__name__)
 
@@ -100,3 +100,35 @@ def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
     count = torch.bincount(number)
     total = points.new_zeros(len(count), points.shape[1]).index_add_(0, number, points)
     return (total / count[:, None]).to(pos.dtype)
+
+
+def regular_points(pos: Tensor, numbers: tuple[int, ...], metric: Metric | None = None) -> Tensor:
+    """A regular grid over the bounding box of points, ends included, ``[L, D]`` in C order.
+
+    On a periodic axis the grid divides the period, from the lowest coordinate on.
+
+    Args:
+        pos: Positions ``[N, D]``.
+        numbers: Points along each axis.
+        metric: Periods of the domain.
+
+    Raises:
+        ValueError: If ``numbers`` does not have one positive entry per axis.
+
+    Example:
+        >>> regular_points(torch.tensor([[0.0], [0.3], [1.0]]), (3,)).flatten().tolist()
+        [0.0, 0.5, 1.0]
+    """
+    check_positions("pos", pos)
+    if len(numbers) != pos.shape[1] or min(numbers) < 1:
+        raise ValueError(f"Expected one positive number of points for each of {pos.shape[1]} axes (got {numbers})")
+    period = (metric or Metric()).period or (0.0,) * pos.shape[1]
+    axes = []
+    for axis, (number, length) in enumerate(zip(numbers, period, strict=True)):
+        low, high = float(pos[:, axis].min()), float(pos[:, axis].max())
+        if length:
+            axes.append(low + length * torch.arange(number, dtype=torch.float64) / number)
+        else:
+            axes.append(torch.linspace(low, high, number, dtype=torch.float64))
+    grid = torch.meshgrid(*axes, indexing="ij")
+    return torch.stack([coordinate.flatten() for coordinate in grid], -1).to(pos)

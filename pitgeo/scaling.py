@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 CONSTANT = 1e-7
 """A channel that spreads by less than this, relative to its largest value, counts as constant."""
@@ -18,14 +20,17 @@ class Scaling(nn.Module):
     .. math::
         \hat{x}_k = (x_k - \mu_k) / \sigma_k
 
-    A constant channel is only shifted. ``mean`` and ``std`` are buffers: they travel with the weights.
+    A constant channel is only shifted. ``mean`` and ``std`` are buffers: they travel with the weights. They may differ
+    from point to point where all samples share a mesh; on another resolution of the same regular grid, they are
+    interpolated linearly.
 
     Args:
-        mean: The shift :math:`\mu` of every channel, ``[K]``; ``K`` may be 0.
-        std: The scale :math:`\sigma` of every channel, ``[K]``, positive.
+        mean: The shift :math:`\mu` of every channel, ``[K]``, or of every point, ``[N, K]``; ``K`` may be 0.
+        std: The scale :math:`\sigma`, of the same shape, positive.
+        grid: Points along each axis of the regular grid, with a mean for every point of one.
 
     Shapes:
-        - **x** ``[..., K]``; the output has the same shape.
+        - **x** ``[..., K]``, or ``[..., N, K]``; the output has the same shape.
 
     Raises:
         ValueError: If the shapes disagree, or anything is not finite, or a scale is not positive.
@@ -40,24 +45,47 @@ class Scaling(nn.Module):
 
     mean: Tensor
     std: Tensor
+    grid: Tensor
 
-    def __init__(self, mean: Tensor, std: Tensor) -> None:
+    def __init__(self, mean: Tensor, std: Tensor, grid: tuple[int, ...] = ()) -> None:
         super().__init__()
-        if mean.dim() != 1 or mean.shape != std.shape:
+        if mean.dim() not in (1, 2) or mean.shape != std.shape:
             raise ValueError(
-                f"Expected 'mean' and 'std' to have one shape [K] (got {list(mean.shape)} and {list(std.shape)})"
+                f"Expected 'mean' and 'std' to have one shape, [K] or [N, K] "
+                f"(got {list(mean.shape)} and {list(std.shape)})"
             )
         if not bool(torch.isfinite(mean).all() and torch.isfinite(std).all() and (std > 0).all()):
             raise ValueError(
                 f"Expected 'mean' and 'std' to be finite and 'std' positive (got {mean.tolist()} and {std.tolist()})"
             )
+        if grid and (mean.dim() == 1 or math.prod(grid) != mean.shape[0]):
+            raise ValueError(f"Expected a mean for each of {math.prod(grid)} points of a grid (got {list(mean.shape)})")
         self.register_buffer("mean", mean.detach().clone())
         self.register_buffer("std", std.detach().clone())
+        self.register_buffer("grid", torch.tensor(grid, dtype=torch.long))
 
     @classmethod
     def identity(cls, channels: int) -> Scaling:
         """A scaling of ``channels`` channels that changes nothing."""
         return cls(torch.zeros(channels), torch.ones(channels))
+
+    @classmethod
+    def fit_points(cls, values: Tensor, grid: tuple[int, ...]) -> Scaling:
+        """Find the scaling of every point of a shared mesh, in float64.
+
+        A point's scale is at least a hundredth of its channel's: values on a boundary may be the same in all samples.
+
+        Args:
+            values: The field of all training samples, ``[S, N, K]``.
+            grid: Points along each axis, on a regular grid; else empty.
+        """
+        mean, second = (torch.zeros(values.shape[1:], dtype=torch.float64) for _ in range(2))
+        for sample in values:
+            mean += sample.double() / len(values)
+        for sample in values:
+            second += (sample.double() - mean).square() / len(values)
+        whole = cls.fit(values.unbind(0), "channel").std.double()
+        return cls(mean.float(), torch.maximum(second.sqrt(), whole / 100).float(), grid)
 
     @classmethod
     def fit(cls, values: Iterable[Tensor], kind: Literal["none", "channel"]) -> Scaling:
@@ -91,24 +119,42 @@ class Scaling(nn.Module):
         std = torch.where(std > CONSTANT * size, std, torch.ones_like(std))
         return cls(mean.float(), std.float())
 
-    def scale(self, x: Tensor) -> Tensor:
-        """From physical units to the model's."""
-        self._check(x)
-        return (x - self.mean) / self.std
+    def scale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
+        """From physical units to the model's; ``grid`` is that of the points of ``x``, if it may be another one."""
+        mean, std = self._at(x, grid)
+        return (x - mean) / std
 
-    def unscale(self, x: Tensor) -> Tensor:
+    def unscale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
         """From the model's units to physical ones."""
-        self._check(x)
-        return x * self.std + self.mean
+        mean, std = self._at(x, grid)
+        return x * std + mean
 
     def forward(self, x: Tensor) -> Tensor:
         """The same as :meth:`scale`."""
         return self.scale(x)
 
-    def _check(self, x: Tensor) -> None:
-        if not torch.compiler.is_compiling() and (x.dim() == 0 or x.shape[-1] != self.mean.numel()):
-            raise ValueError(f"Expected the field to have {self.mean.numel()} channels (got shape {list(x.shape)})")
+    def _at(self, x: Tensor, grid: tuple[int, ...] | None) -> tuple[Tensor, Tensor]:
+        """Mean and scale for the points of a field."""
+        channels = self.mean.shape[-1]
+        if not torch.compiler.is_compiling() and (x.dim() == 0 or x.shape[-1] != channels):
+            raise ValueError(f"Expected the field to have {channels} channels (got shape {list(x.shape)})")
+        own = tuple(self.grid.tolist())
+        if self.mean.dim() == 1 or (x.dim() > 1 and x.shape[-2] == len(self.mean) and grid in (None, own)):
+            return self.mean, self.std
+        if not own or grid is None or len(grid) != len(own):
+            raise ValueError(
+                f"Expected the {len(self.mean)} points that the scaling was found on, or another resolution of "
+                f"their regular grid (got shape {list(x.shape)} on the grid {grid}); take 'channel' for others"
+            )
+        return _resized(self.mean, own, grid), _resized(self.std, own, grid)
 
     def extra_repr(self) -> str:
         """Shown when printed."""
-        return f"channels={self.mean.numel()}"
+        return f"channels={self.mean.shape[-1]}"
+
+
+def _resized(values: Tensor, old: tuple[int, ...], new: tuple[int, ...]) -> Tensor:
+    """Linear interpolation between regular grids over one box, ends included: ``[N, K]`` -> ``[M, K]``."""
+    mode = {1: "linear", 2: "bilinear", 3: "trilinear"}[len(old)]
+    image = values.t().reshape(1, -1, *old)
+    return interpolate(image, size=new, mode=mode, align_corners=True).reshape(values.shape[1], -1).t()

@@ -93,13 +93,13 @@ def measure(case: str, options: argparse.Namespace) -> dict[str, object]:
         from torch_geometric.data import Batch
 
         from pitgeo.data import PointData
-        from pitgeo.models import LatentOptions, PiTOptions
+        from pitgeo.models import LatentOptions, PiTOptions, Shape
 
         pit = PiTOptions(
             channels=options.channels, heads=options.heads, body="paper", encoder="block", decoder="block",
             lengths="random", latent=LatentOptions(method="input"),
         )  # fmt: skip
-        model = pit.build(44, 1, 0.03, 1.0)
+        model = pit.build(Shape(44, 1, 2, 0.03, 1.0))
         transform = pit.transform()  # graphs are data: made once a sample, as training does
         batch = Batch.from_data_list([transform(PointData(pos=p, x=v)) for p, v in zip(pos, x, strict=True)])
 

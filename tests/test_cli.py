@@ -115,9 +115,10 @@ def test_a_run_leaves_all_it_should(run: Path) -> None:
     expected = {"best.ckpt", "last.ckpt", "metrics.csv", "tensorboard", "config.toml", "log.txt", "evaluation.json"}
     assert names == expected | {"meshes", "pictures"}
     facts = read_checkpoint(run / "best.ckpt")["pitgeo"]
-    assert facts["in_channels"] == 44 and facts["out_channels"] == 1
+    shape = facts["shape"]
+    assert shape["in_channels"] == 44 and shape["out_channels"] == 1
     assert facts["inputs"] == ["shape"] and facts["targets"] == ["von_mises"]
-    assert facts["box_scale"] is None and 0 < facts["spacing"] < facts["extent"] <= 1
+    assert facts["box_scale"] is None and 0 < shape["spacing"] < shape["extent"] <= 1
     assert set(facts["versions"]) == {"python", "pitgeo", "torch", "torch-geometric", "lightning", "numpy"}
     evaluation = json.loads((run / "evaluation.json").read_text())
     assert evaluation["split"] == "test" and evaluation["samples"] == 3 and evaluation["checkpoint"] == "best.ckpt"
@@ -205,7 +206,7 @@ def test_resume_refuses_what_does_not_fit(
     checkpoint["pitgeo"]["format"] = 9
     (tmp_path / "old").mkdir()
     torch.save(checkpoint, tmp_path / "old" / "last.ckpt")
-    assert "format 1 (got 9" in error(capsys, "train", config, "--output", tmp_path / "old", "--resume")
+    assert "format 2 (got 9" in error(capsys, "train", config, "--output", tmp_path / "old", "--resume")
 
 
 def test_mistakes_take_one_line(run: Path, plates: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

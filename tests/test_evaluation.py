@@ -61,7 +61,7 @@ class Predictor:
         dim, channels = samples[0].input_dim, len(targets)
         self.model = PiT(dim, channels, channels=8, heads=2) if dim == 2 else PointwiseMLP(dim, channels, 8, 2)
         self.parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        self.facts = {"spacing": 0.05, "extent": 1.0, "versions": {"pitgeo": "0"}}
+        self.facts = {"shape": {"spacing": 0.05, "extent": 1.0}, "versions": {"pitgeo": "0"}}
         self.config = SimpleNamespace(
             data=SimpleNamespace(name="fake", options=Options(samples)),
             model=SimpleNamespace(name="pit"),

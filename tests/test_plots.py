@@ -14,19 +14,21 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from pitgeo import plots
+from pitgeo.plots import fields, numbers, style
 
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures saved so far, so that tests can look inside."""
     saved: list[Figure] = []
-    save = plots._save
+    save = style.save
 
     def keep(figure: Figure, output: Path | str) -> Path:
         saved.append(figure)
         return save(figure, output)
 
-    monkeypatch.setattr(plots, "_save", keep)
+    for module in (fields, numbers):
+        monkeypatch.setattr(module, "save", keep)
     return saved
 
 
@@ -140,3 +142,26 @@ def test_method_errors(tmp_path: Path, figures: list[Figure]) -> None:
 def test_pyplot_stays_out() -> None:
     code = "import sys, pitgeo.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_curves_of_fields_on_a_line(tmp_path: Path, figures: list[Figure]) -> None:
+    x = np.linspace(1, 0, 20)[:, None]
+    rows = [plots.FieldSample("a", None, x, x[:, 0] ** 2, x[:, 0]), plots.FieldSample("b", None, x, x[:, 0], x[:, 0])]
+    assert plots.field_curves(rows, tmp_path / "curves.png", "u").exists()
+    truth, prediction = figures[0].axes[0].lines
+    assert np.all(np.diff(truth.get_xdata()) > 0) and np.allclose(prediction.get_ydata(), truth.get_xdata())
+    assert np.allclose(figures[0].axes[1].lines[0].get_ydata(), np.abs(truth.get_ydata() - truth.get_xdata()))
+    with pytest.raises(ValueError, match="on a line"):
+        plots.field_curves([plots.FieldSample("a", None, np.zeros((3, 2)), x, x)], tmp_path / "c.png")
+    with pytest.raises(ValueError, match="at least one"):
+        plots.field_curves([], tmp_path / "c.png")
+
+
+def test_error_growth_and_trends(tmp_path: Path, figures: list[Figure]) -> None:
+    plots.error_growth({"relative_l2": [0.1, 0.2, 0.4]}, tmp_path / "growth.png", first=11)
+    assert figures[0].axes[0].lines[0].get_xdata().tolist() == [11, 12, 13]
+    plots.trends({"a": ([1, 10], [1.0, 2.0])}, tmp_path / "t.png", ("points", "seconds"), "both")
+    assert figures[1].axes[0].get_xscale() == figures[1].axes[0].get_yscale() == "log"
+    for draw in (lambda: plots.error_growth({}, "x"), lambda: plots.trends({}, "x", ("a", "b"))):
+        with pytest.raises(ValueError, match="at least one"):
+            draw()

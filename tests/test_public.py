@@ -17,6 +17,7 @@ PUBLIC = {
         "PointwiseMLP",
         "PositionAttention",
         "ResidualBlock",
+        "Rollout",
         "SelfAttention",
         "SelfPositionAttention",
         "length_table",

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pitgeo.metric import Metric
-from pitgeo.sampling import farthest_points, grid_points
+from pitgeo.sampling import farthest_points, grid_points, regular_points
 
 
 def slow_farthest(points: torch.Tensor, number: int) -> list[int]:
@@ -66,3 +66,11 @@ def test_grid_points_are_means_of_cells():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(torch.rand(4, 2))
+
+
+def test_regular_points_fill_the_box_or_the_period():
+    pos = torch.cartesian_prod(torch.arange(8) / 8, torch.linspace(1, 3, 5))
+    points = regular_points(pos, (4, 3), Metric((1.0, 0.0)))
+    assert torch.equal(points, torch.cartesian_prod(torch.arange(4) / 4, torch.tensor([1.0, 2.0, 3.0])))
+    with pytest.raises(ValueError, match="2 axes"):
+        regular_points(pos, (4,))

@@ -75,3 +75,36 @@ def test_mistakes_are_named() -> None:
         Scaling.identity(3).scale(torch.zeros(4, 1))
     with pytest.raises(ValueError, match="positive"):
         Scaling(torch.zeros(1), torch.zeros(1))
+
+
+def test_a_scaling_of_every_point_standardises_every_point() -> None:
+    values = torch.randn(50, 12, 2) * torch.linspace(1, 5, 12)[:, None] + 3
+    values[:, 0, 0] = 7.0  # a boundary value, the same in all samples
+    scaling = Scaling.fit_points(values, (4, 3))
+    scaled = scaling.scale(values)
+    assert torch.allclose(scaled.mean(0), torch.zeros(12, 2), atol=1e-5)
+    assert torch.allclose(scaled.std(0, unbiased=False)[1:], torch.ones(11, 2), atol=1e-4)
+    assert torch.equal(scaled[:, 0, 0], torch.zeros(50))
+    assert torch.allclose(scaling.unscale(scaled), values, atol=1e-4)
+    assert float(scaling.std[0, 0]) < 0.05  # and predictions stay near it
+
+
+def test_a_scaling_of_every_point_carries_over_to_other_resolutions() -> None:
+    def grid(number: int) -> torch.Tensor:
+        axis = torch.linspace(0, 1, number)
+        return (2 * axis[:, None] + axis[None]).reshape(-1, 1)  # bilinear: interpolated without error
+
+    coarse = Scaling(grid(5), 1 + grid(5), (5, 5))
+    fine = coarse.unscale(torch.zeros(81, 1), (9, 9))
+    assert torch.allclose(fine, grid(9), atol=1e-6)
+    assert torch.allclose(coarse.scale(torch.zeros(3, 81, 1), (9, 9)), (-grid(9) / (1 + grid(9))).expand(3, -1, -1))
+    loaded = Scaling(torch.zeros(25, 1), torch.ones(25, 1), (5, 5))
+    loaded.load_state_dict(coarse.state_dict())
+    assert torch.equal(loaded.unscale(torch.zeros(81, 1), (9, 9)), fine)
+
+
+def test_a_scaling_of_every_point_refuses_other_points() -> None:
+    with pytest.raises(ValueError, match="another resolution"):
+        Scaling(torch.zeros(25, 1), torch.ones(25, 1)).scale(torch.zeros(24, 1))
+    with pytest.raises(ValueError, match="25 points of a grid"):
+        Scaling(torch.zeros(24, 1), torch.ones(24, 1), (5, 5))

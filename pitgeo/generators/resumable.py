@@ -135,7 +135,7 @@ def publish(output: Path, contents: Mapping[str, NDArray[Any] | Arrays], setting
     for name, content in contents.items():
         with _partial(output, name).open("wb") as file:
             if isinstance(content, dict) and name.endswith(".mat"):
-                savemat(file, content)
+                savemat(file, content)  # type: ignore[arg-type]
             elif isinstance(content, dict):
                 np.savez(file, **content)  # type: ignore[arg-type]
             else:

@@ -7,6 +7,7 @@ from pitgeo.nn.length_scale import LengthScale, length_table, project_
 from pitgeo.nn.pit import Body, PiT
 from pitgeo.nn.pointwise import PointwiseMLP
 from pitgeo.nn.position_attention import PositionAttention
+from pitgeo.nn.rollout import Rollout
 from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "PointwiseMLP",
     "PositionAttention",
     "ResidualBlock",
+    "Rollout",
     "SelfAttention",
     "SelfPositionAttention",
     "length_table",

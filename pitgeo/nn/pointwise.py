@@ -23,7 +23,8 @@ class PointwiseMLP(nn.Module):
         layers: Number of hidden layers.
 
     Shapes:
-        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; **output** ``[N, out_channels]``.
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; **output** ``[N, out_channels]``;
+          **data.x** and **output** with ``B`` before these, for samples on one shared mesh.
 
     Raises:
         ValueError: If the data has other channels, or output points that are not the input points.
@@ -50,4 +51,4 @@ class PointwiseMLP(nn.Module):
             )
         if not data.coincide("input", "output"):
             raise ValueError("Expected output points that are the input points with a pointwise model (got others)")
-        return cast(Tensor, self.network(torch.cat([data.pos, data.x], -1)))
+        return cast(Tensor, self.network(torch.cat([data.pos.expand(*data.x.shape[:-1], -1), data.x], -1)))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
+from pitgeo.datasets.shared_mesh import SharedMesh
+
+
+def collate(samples: Sequence[PointData], numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
+    """A batch of some samples; those of a shared mesh keep one copy of it."""
+    if isinstance(samples, SharedMesh):
+        return samples.batch(numbers)
+    return cast(PointData, Batch.from_data_list([samples[int(number)] for number in numbers]))
 
 
 class BatchLoader:
@@ -55,7 +63,7 @@ class BatchLoader:
         """Batches of a whole epoch, wherever the loader stands."""
         return -(-len(self.samples) // self.batch_size)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[PointData]:
         if self.position >= len(self):
             self.epoch += 1
             self.position = 0
@@ -63,7 +71,7 @@ class BatchLoader:
         while self.position < len(self):
             numbers = order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
             self.position += 1
-            yield Batch.from_data_list([self.samples[int(number)] for number in numbers[self.rank :: self.world]])
+            yield collate(self.samples, numbers[self.rank :: self.world])
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands."""

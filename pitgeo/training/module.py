@@ -57,10 +57,11 @@ class OperatorModule(LightningModule):
         self._errors: list[Tensor] = []
 
     def forward(self, data: PointData) -> Tensor:
-        """Values ``[M, K]`` at the output points, in physical units."""
+        """Values ``[M, K]``, or ``[B, M, K]`` on a shared mesh, at the output points, in physical units."""
         data = copy.copy(data)
-        data.x = self.input_scaling.scale(data.x)
-        return self.target_scaling.unscale(self.model(data).float())
+        grid = data.get("grid")
+        data.x = self.input_scaling.scale(data.x, grid)
+        return self.target_scaling.unscale(self.model(data).float(), grid)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
         """The loss of a batch.
@@ -121,7 +122,7 @@ class OperatorModule(LightningModule):
         checkpoint["pitgeo"] = copy.deepcopy(self.facts)
 
     def _error(self, batch: PointData) -> Tensor:
-        _points, numbers = batch.points("output")
+        numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
         prediction = self(batch)
         return relative_error(
             prediction, batch.y, numbers, batch.samples, self.training_config.norm, batch.get("sample_id")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pitgeo.data import PointData
 from pitgeo.metric import Metric
-from pitgeo.sampling import farthest_points, grid_points
+from pitgeo.sampling import farthest_points, grid_points, regular_points
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,11 @@ class LatentMesh:
 
     Args:
         method: ``"input"``: the input points themselves; ``"farthest"``: farthest point sampling of them; ``"grid"``:
-            their means over the cells of a regular grid (pooling, for structured grids).
+            their means over the cells of a regular grid (pooling, for structured grids); ``"regular"``: a regular grid
+            over their bounding box, ends included, or over the period.
         number: How many, for ``"farthest"``; a sample with fewer points keeps all of its own.
         ratio: How many for each input point, for ``"farthest"``, instead of ``number``; in (0, 1].
-        cells: Cells along each axis, for ``"grid"``.
+        cells: Cells along each axis, for ``"grid"``; points along each axis, for ``"regular"``.
         metric: Periods of the domain.
 
     Raises:
@@ -33,18 +34,18 @@ class LatentMesh:
         torch.Size([16, 2])
     """
 
-    method: Literal["input", "farthest", "grid"] = "input"
+    method: Literal["input", "farthest", "grid", "regular"] = "input"
     number: int | None = None
     ratio: float | None = None
     cells: tuple[int, ...] | None = None
     metric: Metric = field(default_factory=Metric)
 
     def __post_init__(self) -> None:
-        wanted = {"input": 0, "farthest": 1, "grid": 1}.get(self.method)
+        wanted = {"input": 0, "farthest": 1, "grid": 1, "regular": 1}.get(self.method)
         if wanted is None:
-            raise ValueError(f"Expected 'method' to be 'input', 'farthest' or 'grid' (got {self.method!r})")
+            raise ValueError(f"Expected 'method' to be 'input', 'farthest', 'grid' or 'regular' (got {self.method!r})")
         given = {name: getattr(self, name) for name in ("number", "ratio", "cells") if getattr(self, name) is not None}
-        allowed = {"input": (), "farthest": ("number", "ratio"), "grid": ("cells",)}[self.method]
+        allowed = {"input": (), "farthest": ("number", "ratio"), "grid": ("cells",), "regular": ("cells",)}[self.method]
         if len(given) != wanted or any(name not in allowed for name in given):
             need = " or ".join(f"'{name}'" for name in allowed) or "no number of points"
             raise ValueError(f"Expected {need} with the latent mesh {self.method!r} (got {given or 'none'})")
@@ -59,6 +60,8 @@ class LatentMesh:
             return data
         if self.method == "grid":
             latent = grid_points(data.pos, self.cells or ())
+        elif self.method == "regular":
+            latent = regular_points(data.pos, self.cells or (), self.metric)
         else:
             count = data.pos.shape[0]
             number = self.number or math.ceil((self.ratio or 1.0) * count - 1e-9)

@@ -95,7 +95,7 @@ def test_splits_of_the_options(root):
         for part in (options.train_samples, options.validation_samples, options.test_samples)
     ]
     assert numbers == [[0, 1, 2, 3], [4, 5], [9, 10, 11]]
-    assert options.is_ready() and options.shapes == (972, 2, 42, 1)
+    assert options.is_ready() and options.template().x.shape == (972, 42)
     for bad in ({"train": 2, "validation": 2}, {"train": 2000, "test": 1}):
         with pytest.raises(ValueError, match="Expected"):
             ElasticityOptions(**bad)

@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.models import PiTOptions
+from pitgeo.models import PiTOptions, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP
 from pitgeo.transforms import AttentionGraphs, LatentMesh
 
@@ -29,7 +29,7 @@ ATTENTION = (("position",) * 3, ("position", "self", "position"), ("self",) * 3)
 
 
 def count(i, **options):
-    model = PiTOptions(body="paper", lengths="random", **options).build(i, 1, 0.1, 1.0)
+    model = PiTOptions(body="paper", lengths="random", **options).build(Shape(i, 1, 2, 0.1, 1.0))
     return sum(parameter.numel() for parameter in model.parameters())
 
 

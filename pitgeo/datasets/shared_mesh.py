@@ -1,0 +1,117 @@
+"""Samples on one mesh: points and graphs are held once, and the weights of attention computed once a batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pitgeo.data import PointData
+from pitgeo.datasets.fields import Fields
+from pitgeo.mesh import Mesh
+
+Transform = Callable[[PointData], PointData]
+
+
+class SharedMesh(Sequence[PointData]):
+    """The samples of a benchmark whose points are the same in all of them.
+
+    Single samples come by index, subsets by slice, and whole batches ``x [B, N, C]`` from :meth:`batch`. A transform is
+    applied to the points once, whatever the number of samples.
+
+    Args:
+        fields: What was read from the raw files.
+        inputs: Name of the mesh field that holds the input values; empty where there are none.
+        targets: Name of every target.
+        drawn: Which targets to draw.
+        physical: Whether the input values are the positions in space, as on a reference grid; pictures and mesh files
+            then show those.
+        window: What to draw of the plane, ``(left, right), (bottom, top)``; ``None`` for all.
+    """
+
+    def __init__(
+        self,
+        fields: Fields,
+        inputs: tuple[str, ...],
+        targets: tuple[str, ...],
+        drawn: tuple[int, ...] = (0,),
+        physical: bool = False,
+        window: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    ) -> None:
+        self.inputs, self.targets, self.drawn = inputs, targets, drawn
+        self.physical, self.window = physical, window
+        self.raw_pos, self.grid = fields.pos, fields.grid
+        self.points = PointData(pos=torch.from_numpy(fields.pos).float(), grid=fields.grid)
+        self.x, self.y = torch.from_numpy(fields.x), torch.from_numpy(fields.y)
+        self.numbers = torch.from_numpy(fields.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> PointData: ...
+    @overload
+    def __getitem__(self, index: slice) -> SharedMesh: ...
+    def __getitem__(self, index: int | slice) -> PointData | SharedMesh:
+        if isinstance(index, slice):
+            result = copy.copy(self)
+            result.x, result.y, result.numbers = self.x[index], self.y[index], self.numbers[index]
+            return result
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
+        sample = self._filled(self.x[index], self.y[index])
+        sample.sample_id = int(self.numbers[index])
+        return sample
+
+    def __iter__(self) -> Iterator[PointData]:
+        return (self[number] for number in range(len(self)))
+
+    def batch(self, numbers: Sequence[int] | NDArray[np.int64]) -> PointData:
+        """Several samples at once, ``x [B, N, C]`` and ``y [B, N, K]``, on one copy of points and graphs."""
+        chosen = torch.as_tensor(np.asarray(numbers, np.int64))
+        result = self._filled(self.x[chosen], self.y[chosen])
+        result["sample_id"] = self.numbers[chosen]
+        return result
+
+    def with_transform(self, transform: Transform, progress: bool = False) -> SharedMesh:
+        """The same samples on transformed points."""
+        result = copy.copy(self)
+        result.points = transform(self.points)
+        return result
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh of lines or quadrilaterals between the grid's points."""
+        number = np.arange(len(self.raw_pos)).reshape(self.grid)
+        if number.ndim == 1:
+            cells = (("line", np.stack([number[:-1], number[1:]], -1)),)
+        else:
+            corners = [number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]]
+            cells = (("quad", np.stack([corner.ravel() for corner in corners], -1)),)
+        fields: dict[str, NDArray[np.float64]] = {
+            name: self.y[index, :, channel].double().numpy() for channel, name in enumerate(self.targets)
+        }
+        if self.inputs:
+            fields[self.inputs[0]] = self.x[index].double().numpy()
+        return Mesh(points=self._place(index), cells=cells, point_data=fields)
+
+    def polygons(self, index: int) -> NDArray[np.float64] | None:
+        """A quadrilateral round every point of a plane grid, ``[N, 4, 2]``: corners are means of neighbours."""
+        if len(self.grid) != 2:
+            return None
+        padded = np.pad(self._place(index).reshape(*self.grid, 2), ((1, 1), (1, 1), (0, 0)), "edge")
+        corner = (padded[:-1, :-1] + padded[1:, :-1] + padded[1:, 1:] + padded[:-1, 1:]) / 4
+        ring = [corner[:-1, :-1], corner[1:, :-1], corner[1:, 1:], corner[:-1, 1:]]
+        return np.stack(ring, -2).reshape(-1, 4, 2)
+
+    def _place(self, index: int) -> NDArray[np.float64]:
+        return self.x[index].double().numpy() if self.physical else self.raw_pos
+
+    def _filled(self, x: Tensor, y: Tensor) -> PointData:
+        result = copy.copy(self.points)
+        result.x, result.y = x, y
+        return result

@@ -1,0 +1,53 @@
+"""One-step operators applied to their own predictions."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.data import PointData
+
+
+class Rollout(nn.Module):
+    r"""Predict step after step, each from the last ones, its own predictions among them.
+
+    .. math::
+        u_{t + 1} = \mathcal{G}(u_{t - T + 1}, \dots, u_t), \qquad t = T, \dots, T + K - 1
+
+    Gradients go through all steps.
+
+    Args:
+        model: Takes samples with ``T`` input values, the last steps, oldest first; gives the next one.
+        steps: How many steps ``K`` to predict.
+
+    Shapes:
+        - **data.x** ``[N, T]``, or ``[B, N, T]`` on a shared mesh.
+        - **output** ``[N, K]``, or ``[B, N, K]``.
+
+    Raises:
+        ValueError: If ``steps`` is not positive, or the model gives more than one value a point.
+
+    Reference:
+        Chen and Wu, ICML 2024, section 4.1, Vorticity.
+    """
+
+    def __init__(self, model: nn.Module, steps: int) -> None:
+        super().__init__()
+        if steps < 1:
+            raise ValueError(f"Expected 'steps' to be at least 1 (got {steps})")
+        self.model = model
+        self.steps = steps
+
+    def forward(self, data: PointData) -> Tensor:
+        """All steps."""
+        data = copy.copy(data)
+        steps = []
+        for _ in range(self.steps):
+            step = self.model(data)
+            if step.shape[-1] != 1:
+                raise ValueError(f"Expected one value a point from a step of the model (got {step.shape[-1]})")
+            steps.append(step)
+            data.x = torch.cat([data.x[..., 1:], step], -1)
+        return torch.cat(steps, -1)

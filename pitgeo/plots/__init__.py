@@ -1,0 +1,19 @@
+"""Pictures: losses, fields on cells, points or lines, length scales, latent points, methods compared.
+
+Every function takes plain arrays, writes one PNG and returns its path.
+"""
+
+from pitgeo.plots.fields import FieldSample, field_curves, field_triptych, latent_mesh
+from pitgeo.plots.numbers import error_growth, length_scales, loss_curves, method_errors, trends
+
+__all__ = [
+    "FieldSample",
+    "error_growth",
+    "field_curves",
+    "field_triptych",
+    "latent_mesh",
+    "length_scales",
+    "loss_curves",
+    "method_errors",
+    "trends",
+]
