@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import logging
+import os
 import shlex
 import signal
 import statistics
@@ -60,13 +61,17 @@ class Trainer:
         overrides: Changes to it.
         folder: Folder of all runs.
         progress: Show a bar over the epochs of a run.
+        threads: Threads of each training; ``None`` for what torch takes.
     """
 
-    def __init__(self, config_path: Path, overrides: Sequence[str], folder: Path, progress: bool) -> None:
+    def __init__(
+        self, config_path: Path, overrides: Sequence[str], folder: Path, progress: bool, threads: int | None = None
+    ) -> None:
         self.config_path = config_path
         self.overrides = list(overrides)
         self.folder = folder
         self.progress = progress and sys.stderr.isatty()
+        self.environment = {**os.environ, **({} if threads is None else {"OMP_NUM_THREADS": str(threads)})}
 
     def run(self, method: str, seed: int, epochs: int, name: str | None = None) -> Run:
         """Train, unless that is done already, and say what came of it."""
@@ -99,6 +104,7 @@ class Trainer:
                 [sys.executable, "-I", "-S", str(_measure.__file__), str(record), *command],
                 stdout=file,
                 stderr=subprocess.STDOUT,
+                env=self.environment,
             )
             try:
                 while process.poll() is None:

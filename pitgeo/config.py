@@ -93,10 +93,8 @@ class RunConfig(_Table):
     def _check(self) -> RunConfig:
         if self.scaling.box == "unit" and any(getattr(self.model.options, "period", ())):
             raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
-        if getattr(self.data.options, "rollout", 1) > 1 and (self.scaling.inputs, self.scaling.targets) != (
-            "none",
-            "none",
-        ):
+        is_scaled = (self.scaling.inputs, self.scaling.targets) != ("none", "none")
+        if getattr(self.data.options, "rollout", 1) > 1 and is_scaled:
             raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
         return self
 

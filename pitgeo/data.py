@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -108,6 +109,25 @@ class PointData(Data):  # type: ignore[misc]
             return int(self.num_graphs)
         return int(self.x.shape[0]) if self.x.dim() == 3 else 1
 
+    @property
+    def common_grid(self) -> tuple[int, ...] | None:
+        """Points along each axis of the regular grid that every sample lies on; ``None`` without one.
+
+        Raises:
+            ValueError: If samples of a batch lie on grids of several sizes.
+        """
+        stored = self.get("grid")
+        if not stored:
+            return None
+        grids = {tuple(grid) for grid in (stored if isinstance(stored[0], (tuple, list)) else [stored])}
+        if len(grids) > 1:
+            first, second = sorted(grids)[:2]
+            raise ValueError(
+                f"Expected grids of one size in a batch (got {first} and {second}); interpolate to one, or use batches "
+                f"of 1"
+            )
+        return grids.pop()
+
     def has_graph(self, graph: str) -> bool:
         """Whether the ``"encoder"``, ``"decoder"`` or ``"output"`` graph is stored."""
         return f"{graph}_degree" in self
@@ -154,6 +174,8 @@ class PointData(Data):  # type: ignore[misc]
                 raise ValueError(f"Expected '{name}'{where} to hold at least one point (got none)")
             if pos.shape[1] != self.pos.shape[1]:
                 raise ValueError(f"Expected '{name}'{where} to have {self.pos.shape[1]} axes (got {pos.shape[1]})")
+        if (grid := self.get("grid")) is not None and math.prod(grid) != self.pos.shape[0]:
+            raise ValueError(f"Expected {math.prod(grid)} points{where} on the grid {grid} (got {self.pos.shape[0]})")
         outputs = self.points("output")[0].shape[0]
         for name, rows in (("x", self.pos.shape[0]), ("y", outputs)):
             value = self.get(name)

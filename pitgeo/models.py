@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import nn
 
 from pitgeo.metric import Metric
-from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
+from pitgeo.nn import FNO, Body, PiT, PointwiseMLP, Rollout
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
-__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
+__all__ = ["MODELS", "FNOOptions", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
 
 Quantile = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -143,9 +143,40 @@ class MLPOptions(Options):
         return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)
 
 
-ModelOptions = PiTOptions | MLPOptions
+class FNOOptions(Options):
+    """Options of ``model.name = "fno"``, see :class:`pitgeo.nn.FNO`; for data on regular grids."""
 
-MODELS: dict[str, type[PiTOptions] | type[MLPOptions]] = {"pit": PiTOptions, "mlp": MLPOptions}
+    block: Literal["fno", "fno++"] = "fno++"
+    modes: Count = 12
+    width: Count = 32
+    layers: Count = 4
+    padding: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model: nothing."""
+        return Compose()
+
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model."""
+        return FNO(
+            shape.in_channels,
+            shape.out_channels,
+            shape.dimension,
+            self.modes,
+            self.width,
+            self.layers,
+            self.block,
+            self.padding,
+        )
+
+
+ModelOptions = PiTOptions | MLPOptions | FNOOptions
+
+MODELS: dict[str, type[PiTOptions] | type[MLPOptions] | type[FNOOptions]] = {
+    "pit": PiTOptions,
+    "mlp": MLPOptions,
+    "fno": FNOOptions,
+}
 
 
 def build(options: ModelOptions, shape: Shape) -> nn.Module:

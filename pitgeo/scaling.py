@@ -138,15 +138,20 @@ class Scaling(nn.Module):
         channels = self.mean.shape[-1]
         if not torch.compiler.is_compiling() and (x.dim() == 0 or x.shape[-1] != channels):
             raise ValueError(f"Expected the field to have {channels} channels (got shape {list(x.shape)})")
-        own = tuple(self.grid.tolist())
-        if self.mean.dim() == 1 or (x.dim() > 1 and x.shape[-2] == len(self.mean) and grid in (None, own)):
+        if self.mean.dim() == 1:
             return self.mean, self.std
-        if not own or grid is None or len(grid) != len(own):
+        own = tuple(self.grid.tolist())
+        mean, std = self.mean, self.std
+        if grid is not None and own and len(grid) == len(own) and grid != own:
+            mean, std = _resized(mean, own, grid), _resized(std, own, grid)
+        if x.dim() == 2 and x.shape[0] != len(mean) and x.shape[0] % len(mean) == 0:  # samples one after another
+            mean, std = (part.repeat(x.shape[0] // len(mean), 1) for part in (mean, std))
+        if x.dim() < 2 or x.shape[-2] != len(mean):
             raise ValueError(
                 f"Expected the {len(self.mean)} points that the scaling was found on, or another resolution of "
                 f"their regular grid (got shape {list(x.shape)} on the grid {grid}); take 'channel' for others"
             )
-        return _resized(self.mean, own, grid), _resized(self.std, own, grid)
+        return mean, std
 
     def extra_repr(self) -> str:
         """Shown when printed."""

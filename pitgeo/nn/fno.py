@@ -1,0 +1,223 @@
+"""The Fourier Neural Operator, for points of a regular grid: the baseline that the paper compares with."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, pad
+
+from pitgeo.data import PointData
+from pitgeo.nn.blocks import mlp
+
+
+class SpectralConvolution(nn.Module):
+    r"""Periodic convolution with a kernel of few frequencies, each with a weight of its own.
+
+    .. math::
+        \hat{x}_k = \sum_n x_n e^{-2 \pi i k \cdot n / N}, \qquad
+        y_n = \frac{1}{|N|} \operatorname{Re} \sum_{k \in K} c_k W_k \hat{x}_k e^{2 \pi i k \cdot n / N}
+
+    :math:`N` are the numbers of points along the axes, :math:`|N|` is their product. :math:`K` has the frequencies
+    :math:`0, \dots, m - 1` along the last axis and :math:`-m, \dots, m - 1` along the others; :math:`c_k` is 2, and 1
+    where the last frequency is 0. All of it runs in single precision whatever autocast says, and in double precision
+    for double values.
+
+    Args:
+        in_channels: Size of each value.
+        out_channels: Size of each new value.
+        dimension: Axes of the grid.
+        modes: Frequencies kept, ``m``.
+
+    Shapes:
+        - **x** ``[B, n_1, ..., n_D, in_channels]``.
+        - **weight** ``[2 m, ..., 2 m, m, in_channels, out_channels, 2]``: the frequencies along each axis, in the order
+          ``0 ... m - 1, -m ... -1``; real and imaginary part last.
+        - **output** ``[B, n_1, ..., n_D, out_channels]``, of the type of ``x``.
+
+    Raises:
+        ValueError: If the grid has other axes, or fewer than two points a mode along one of them.
+
+    Reference:
+        Li et al., ICLR 2021, section 4.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, dimension: int, modes: int) -> None:
+        super().__init__()
+        self.dimension, self.modes = dimension, modes
+        frequencies = (*[2 * modes] * (dimension - 1), modes)
+        self.weight = nn.Parameter(torch.empty(*frequencies, in_channels, out_channels, 2))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights uniformly, from 0 to 1 / (in_channels out_channels), as Li et al. do."""
+        nn.init.uniform_(self.weight, 0.0, 1.0 / math.prod(self.weight.shape[-3:-1]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolve."""
+        grid, modes = tuple(x.shape[1:-1]), self.modes
+        if len(grid) != self.dimension:
+            raise ValueError(f"Expected 'x' to have shape [B, {self.dimension} axes, channels] (got {list(x.shape)})")
+        if modes > min(grid) // 2:
+            raise ValueError(
+                f"Expected 'modes' to be at most half the points along every axis, {min(grid) // 2} on the grid {grid} "
+                f"(got {modes}); take fewer modes or a finer grid"
+            )
+        real = torch.float64 if x.dtype == torch.float64 else torch.float32
+        weight = torch.view_as_complex(self.weight.to(real).contiguous())
+        last, *others = range(self.dimension, 0, -1)  # from the last axis on, so that the rest is done for few columns
+        spectrum = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, modes)
+        for axis in others:
+            spectrum = torch.fft.fft(spectrum, dim=axis)
+            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, grid[axis - 1] - modes, modes)
+            spectrum = torch.cat([low, high], axis)
+        spectrum = torch.einsum("b...i,...io->b...o", spectrum, weight)
+        for axis in others:
+            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, modes, modes)
+            shape = list(spectrum.shape)
+            shape[axis] = grid[axis - 1] - 2 * modes
+            spectrum = torch.fft.ifft(torch.cat([low, spectrum.new_zeros(shape), high], axis), dim=axis)
+        mean = spectrum.narrow(last, 0, 1).real  # not every device's transform leaves out the imaginary part itself
+        rest = spectrum.narrow(last, 1, modes - 1)
+        spectrum = torch.cat([torch.complex(mean, torch.zeros_like(mean)), rest], last)
+        values: Tensor = torch.fft.irfft(spectrum, grid[-1], dim=last)  # fills up with zeros
+        return values.to(x.dtype)
+
+
+class FNO(nn.Module):
+    r"""The Fourier Neural Operator, an operator from values to values on the points of a regular grid.
+
+    .. math::
+        U &= \operatorname{Linear}(p, x), \\
+        U &\leftarrow \sigma(\operatorname{MLP}(\mathcal{K} U) + \operatorname{Linear}(U)), \\
+        y &= \operatorname{MLP}(U)
+
+    with :math:`\sigma` the GELU, left out after the last block, and :math:`\mathcal{K}` a
+    :class:`SpectralConvolution`. It is periodic: the grid is continued by itself, whether it is or not, unless
+    ``padding`` keeps its ends apart. The default, none, is right for a periodic grid without its end point: only there
+    are answers on different resolutions of it the same, up to what the GELU makes of unresolved frequencies. On a grid
+    with its end point the period is one spacing too long, and answers differ by the order of one spacing.
+
+    neuraloperator 2.0 has an FNO with settings that give the same numbers of parameters, but none that give this block,
+    which is that of the scripts the paper refers to: an activation stands between its convolution and its MLP.
+
+    Args:
+        in_channels: Coordinates and values of a point together.
+        out_channels: Values wanted at a point.
+        dimension: Axes of the grid: 1, 2 or 3.
+        modes: Frequencies kept: the lowest ones of the last axis, as many of either sign along the others.
+        width: Channels of the blocks; the last MLP has twice as many in one dimension, else four times.
+        layers: Number of blocks.
+        block: ``"fno++"``: as above; ``"fno"``: without the MLP in the blocks.
+        padding: Zeros after the end of every axis during the blocks, as a share of its points.
+
+    Shapes:
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``, points in C order of ``data.grid``, a batch of
+          samples on grids of one size included; **output** ``[N, out_channels]``.
+        - or **data.x** and **output** with ``B`` before these, for samples on one shared mesh.
+
+    Raises:
+        ValueError: If an option is out of range; if the data has other channels, no grid, grids of several sizes, a
+            grid that is not of its points or too coarse for the modes, or output points that are not the input points.
+
+    Example:
+        >>> pos = torch.cartesian_prod(torch.arange(16) / 16, torch.arange(12) / 12)
+        >>> data = PointData(pos=pos, x=torch.rand(192, 1), grid=(16, 12))
+        >>> FNO(in_channels=3, out_channels=1, dimension=2, modes=4, width=8)(data).shape
+        torch.Size([192, 1])
+
+    Reference:
+        Li et al., ICLR 2021; Chen and Wu, ICML 2024, section 4.1, FNO and FNO++.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        dimension: int,
+        modes: int = 12,
+        width: int = 32,
+        layers: int = 4,
+        block: Literal["fno", "fno++"] = "fno++",
+        padding: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if dimension not in (1, 2, 3):
+            raise ValueError(f"Expected 'dimension' to be 1, 2 or 3 (got {dimension})")
+        for name, value in (("modes", modes), ("width", width), ("layers", layers)):
+            if value < 1:
+                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        if block not in ("fno", "fno++"):
+            raise ValueError(f"Expected 'block' to be 'fno' or 'fno++' (got {block!r})")
+        if not 0 <= padding <= 1:
+            raise ValueError(f"Expected 'padding' to be a share of the grid from 0 to 1 (got {padding})")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.dimension, self.padding = dimension, padding
+        self.lift = nn.Linear(in_channels, width)
+        self.blocks = nn.ModuleList(_Block(width, dimension, modes, block) for _ in range(layers))
+        self.head = mlp(width, (2 if dimension == 1 else 4) * width, out_channels)
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values at the points."""
+        grid = self._check(data)
+        rows = data.x.shape[:-1]
+        lifted = self.lift(torch.cat([data.pos.expand(*rows, -1), data.x], -1))
+        hidden = self._padded(lifted.reshape(data.samples, *grid, -1))
+        for number, block in enumerate(self.blocks, 1):
+            hidden = block(hidden)
+            if number < len(self.blocks):
+                hidden = gelu(hidden)
+        for axis, points in enumerate(grid, 1):
+            hidden = hidden.narrow(axis, 0, points)
+        return cast(Tensor, self.head(hidden.reshape(*rows, -1)))
+
+    def _padded(self, x: Tensor) -> Tensor:
+        if self.padding == 0:
+            return x
+        extra = [math.ceil(self.padding * points) for points in x.shape[1:-1]]
+        return pad(x, [0, 0, *(zeros for points in reversed(extra) for zeros in (0, points))])
+
+    def _check(self, data: PointData) -> tuple[int, ...]:
+        if data.input_dim != self.in_channels:
+            raise ValueError(
+                f"Expected {self.in_channels} input channels, coordinates and values together "
+                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
+            )
+        dtype = self.lift.weight.dtype
+        if data.pos.dtype != dtype or data.x.dtype != dtype:
+            raise ValueError(
+                f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
+                f"convert the sample, as with .float(), or the model, as with .double()"
+            )
+        if not data.coincide("input", "output"):
+            raise ValueError("Expected output points that are the input points with an FNO (got others)")
+        grid = data.common_grid
+        if grid is None:
+            raise ValueError(
+                "Expected points on a regular grid, with their number along each axis in the sample's 'grid' (got no "
+                "grid); interpolate to a grid, or use the model 'pit'"
+            )
+        if len(grid) != self.dimension:
+            raise ValueError(f"Expected a grid of {self.dimension} axes, the model's 'dimension' (got {grid})")
+        samples = 1 if data.x.dim() == 3 else data.samples
+        if samples * math.prod(grid) != data.pos.shape[0]:
+            raise ValueError(
+                f"Expected {math.prod(grid)} points in a sample on the grid {grid} "
+                f"(got {data.pos.shape[0]} in {samples} sample(s))"
+            )
+        return grid
+
+
+class _Block(nn.Module):
+    """A spectral convolution, with an MLP after it or not, and a linear layer beside it."""
+
+    def __init__(self, width: int, dimension: int, modes: int, block: str) -> None:
+        super().__init__()
+        self.convolution = SpectralConvolution(width, width, dimension, modes)
+        self.mlp = mlp(width, width, width) if block == "fno++" else nn.Identity()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return cast(Tensor, self.mlp(self.convolution(x)) + self.linear(x))

@@ -1,0 +1,36 @@
+"""The paper's experiments, on equal budgets: each writes a table (.md, .csv), a picture and a JSON file."""
+
+import argparse
+from pathlib import Path
+
+from pitgeo.studies import STUDIES, Settings, run_study
+from pitgeo.studies.cost import run_cost
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = [*STUDIES, "cost"]
+    parser.add_argument(
+        "studies", nargs="+", choices=[*names, "all"], metavar="STUDY", help=f"{', '.join(names)}, or all"
+    )
+    parser.add_argument("--minutes", type=float, default=3.0, help="training time of every run (default: 3)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="SEED", help="default: 0")
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side, sharing the cores (default: 1)")
+    parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="instead of a study's default two")
+    parser.add_argument("--full", action="store_true", help="all benchmarks that a study can run on")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key of every run")
+    parser.add_argument("--output", type=Path, default=Path("runs/experiments"), metavar="DIR")
+    options = parser.parse_args()
+    try:
+        settings = Settings(options.minutes, tuple(options.seeds), options.jobs, tuple(options.set))
+        for name in names if "all" in options.studies else options.studies:
+            output = options.output / name
+            if name == "cost":
+                run_cost(output)
+            else:
+                study = STUDIES[name]
+                run_study(name, study, output, settings, study.full if options.full else options.benchmarks)
+            print((output / f"{name}.md").read_text(encoding="utf-8"))
+    except KeyboardInterrupt:
+        parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")
+    except (ValueError, RuntimeError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
