@@ -9,6 +9,7 @@ PUBLIC = {
     "pitgeo.nn": [
         "Body",
         "DenseLayout",
+        "FNO",
         "GlobalPositionAttention",
         "LengthScale",
         "PaperBlock",

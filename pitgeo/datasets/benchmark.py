@@ -69,6 +69,10 @@ class BenchmarkOptions(BaseModel):
         """How many steps a model predicts, each from the last ones."""
         return 1
 
+    def others(self, split: Split) -> int:
+        """Samples of the other split, none of which may be in this one."""
+        return self.test if split == "train" else self.train
+
     @property
     @abstractmethod
     def inputs(self) -> tuple[str, ...]:

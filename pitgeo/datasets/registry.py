@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from pathlib import Path
+from typing import Annotated, Literal, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from pydantic import Field
 
 from pitgeo.data import PointData
-from pitgeo.datasets.benchmark import BenchmarkOptions, Count, Split
+from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, shock_tube, vorticity
+from pitgeo.datasets.benchmark import BenchmarkOptions, Count, GridOptions, Split
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
+from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.shared_mesh import SharedMesh
 
 
 class ElasticityOptions(BenchmarkOptions):
@@ -63,4 +70,260 @@ class ElasticityOptions(BenchmarkOptions):
         return Elasticity(self.root, split, self.protocol, samples)
 
 
-DATASETS: dict[str, type[BenchmarkOptions]] = {"elasticity": ElasticityOptions}
+class InviscidBurgersOptions(GridOptions):
+    """Options of ``data.name = "inviscid_burgers"``: a conservation law in one dimension, from start to final time."""
+
+    root: str = "datasets/inviscid_burgers"
+    train: Count = 950
+    test: Count = 128
+    generate: Count = 1152
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("u_initial",)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return ("u",)
+
+    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the cells, from 0 on."""
+        return inviscid_burgers.positions(), inviscid_burgers.GRID
+
+    def missing(self) -> list[str]:
+        """Raw files that are not there."""
+        return inviscid_burgers.missing(self.raw)
+
+    def make(self, progress: bool) -> None:
+        """Generate the raw files."""
+        from pitgeo.generators import inviscid_burgers as generator
+
+        generator.generate(self.raw, samples=self.generate, progress=progress)
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the raw files hold."""
+        return inviscid_burgers.read(self.raw, split, samples, others=self.others(split))
+
+
+class ShockTubeOptions(GridOptions):
+    """Options of ``data.name = "shock_tube"``: Euler's equations in one dimension, from start to final energy.
+
+    Args:
+        variables: Inputs: density, momentum and energy, or density, velocity and pressure.
+        coordinates: ``"unit"``: i/2048, as in the authors' code; ``"tube"``: from -5 to 5.
+    """
+
+    root: str = "datasets/shock_tube"
+    variables: Literal["conservative", "primitive"] = "conservative"
+    coordinates: Literal["unit", "tube"] = "unit"
+    train: Count = 1024
+    test: Count = 128
+    generate: Count = 1280
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return (f"initial_{self.variables}",)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return ("energy",)
+
+    @property
+    def values(self) -> int:
+        """Input values of a point."""
+        return 3
+
+    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the cells."""
+        return shock_tube.positions(self.coordinates), shock_tube.GRID
+
+    def missing(self) -> list[str]:
+        """Raw files that are not there."""
+        return shock_tube.missing(self.raw)
+
+    def make(self, progress: bool) -> None:
+        """Generate the raw files."""
+        from pitgeo.generators import shock_tube as generator
+
+        generator.generate(self.raw, samples=self.generate, progress=progress)
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the raw files hold."""
+        return shock_tube.read(self.raw, split, samples, self.variables, self.coordinates, others=self.others(split))
+
+
+class Darcy2DOptions(GridOptions):
+    """Options of ``data.name = "darcy2d"``: from a piecewise constant permeability to the pressure.
+
+    Args:
+        resolution: Points along each side: 420/r + 1, every r-th of 421.
+        coordinates: ``"true"``: ends included, as the data's grid is; ``"code"``: i/n, as in the authors' code.
+        generate: Training samples to generate; ``generate_test`` for the other file.
+    """
+
+    root: str = "datasets/darcy2d"
+    resolution: Annotated[int, Field(ge=3, le=421)] = 211
+    coordinates: Literal["true", "code"] = "true"
+    train: Count = 1024
+    test: Count = 100
+    generate: Count = 1024
+    generate_test: Count = 128
+
+    @property
+    def least(self) -> int:
+        """How many training samples must be generated at least; test samples come from a file of their own."""
+        return self.train
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("permeability",)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return ("pressure",)
+
+    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the grid's points."""
+        return darcy2d.positions(self.resolution, self.coordinates), (self.resolution, self.resolution)
+
+    def missing(self) -> list[str]:
+        """Raw files that are not there."""
+        return darcy2d.missing(self.raw)
+
+    def make(self, progress: bool) -> None:
+        """Generate the raw files."""
+        from pitgeo.generators import darcy2d as generator
+
+        generator.generate(self.raw, samples=self.generate, test_samples=self.generate_test, progress=progress)
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the raw files hold."""
+        return darcy2d.read(self.raw, split, samples, self.resolution, self.coordinates)
+
+
+class DarcySmallOptions(GridOptions):
+    """Options of ``data.name = "darcy_small"``: the small Darcy files that come with neuraloperator; not generated.
+
+    Args:
+        root: The folder that holds the three files.
+        resolution: 16, or 32 for test samples alone.
+    """
+
+    root: str = "datasets/darcy_small"
+    resolution: Literal[16, 32] = 16
+    train: Count = 1000
+    test: Count = 50
+    generate: Count = 1050
+
+    @property
+    def raw(self) -> Path:
+        """Folder of the files."""
+        return Path(self.root)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("permeability",)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return ("pressure",)
+
+    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the grid's points."""
+        return darcy_small.positions(self.resolution), (self.resolution, self.resolution)
+
+    def missing(self) -> list[str]:
+        """Files that are not there."""
+        return darcy_small.missing(self.raw)
+
+    def make(self, progress: bool) -> None:
+        """Refuse: these files cannot be generated."""
+        raise FileNotFoundError(
+            f"Expected {', '.join(self.missing())} in {self.root} (got none); they come with the package "
+            f"neuraloperator: copy them there, or name their folder by data.darcy_small.root"
+        )
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the files hold."""
+        return darcy_small.read(self.raw, split, samples, self.resolution)
+
+
+class VorticityOptions(GridOptions):
+    """Options of ``data.name = "vorticity"``: forced turbulence, from the first snapshots to the following ones.
+
+    Args:
+        history: Snapshots that are known.
+        steps: Snapshots to predict, each from the ``history`` before.
+        resolution: Points along each side, every 64/n-th of the file.
+    """
+
+    root: str = "datasets/vorticity"
+    history: Annotated[int, Field(ge=1, le=29)] = 10
+    steps: Annotated[int, Field(ge=1, le=29)] = 20
+    resolution: Literal[64, 32, 16] = 64
+    train: Count = 1000
+    test: Count = 200
+    generate: Count = 1200
+
+    @property
+    def rollout(self) -> int:
+        """How many steps a model predicts, each from the last ones."""
+        return self.steps
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("vorticity_history",)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return tuple(f"vorticity_{self.history + step + 1}" for step in range(self.steps))
+
+    @property
+    def values(self) -> int:
+        """Input values of a point."""
+        return self.history
+
+    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the grid's points."""
+        return vorticity.positions(self.resolution), (self.resolution, self.resolution)
+
+    def missing(self) -> list[str]:
+        """Raw files that are not there."""
+        return vorticity.missing(self.raw)
+
+    def make(self, progress: bool) -> None:
+        """Generate the raw files."""
+        from pitgeo.generators import vorticity as generator
+
+        generator.generate(self.raw, samples=self.generate, progress=progress)
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the raw files hold."""
+        return vorticity.read(
+            self.raw, split, samples, self.history, self.steps, self.resolution, others=self.others(split)
+        )
+
+    def read(self, split: Split, samples: int) -> SharedMesh:
+        """The samples of a split; pictures show the first and the last step."""
+        last = self.steps - 1
+        return SharedMesh(self.fields(split, samples), self.inputs, self.targets, drawn=tuple({0: 0, last: 0}))
+
+
+DATASETS: dict[str, type[BenchmarkOptions]] = {
+    "elasticity": ElasticityOptions,
+    "inviscid_burgers": InviscidBurgersOptions,
+    "shock_tube": ShockTubeOptions,
+    "darcy2d": Darcy2DOptions,
+    "darcy_small": DarcySmallOptions,
+    "vorticity": VorticityOptions,
+}

@@ -1,0 +1,127 @@
+"""Studies: equal budgets, nothing trained twice, runs of earlier calls merged."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pitgeo import _runs
+from pitgeo.config import load_config
+from pitgeo.studies import STUDIES, Settings, Study, run_study
+from pitgeo.studies import runner as module
+from pitgeo.studies.cost import run_cost
+from pitgeo.studies.summary import error_key, paired
+
+# Stands in for a training: epochs of 3 s, of 6 s with eight heads.
+TRAIN = """
+import json, pathlib, sys
+arguments = sys.argv[1:]
+settings = dict(setting.split("=", 1) for setting in arguments if "=" in setting)
+folder = pathlib.Path(arguments[arguments.index("--output") + 1])
+with open(folder.parents[3] / "calls.txt", "a") as file:
+    print(folder.relative_to(folder.parents[1]), settings["training.epochs"], file=file)
+heads, seed = int(settings.get("model.pit.heads", 2)), int(settings["training.seed"])
+rows = "".join(f"{epoch + 1},{6 if heads == 8 else 3}\\n" for epoch in range(int(settings["training.epochs"])))
+(folder / "metrics.csv").write_text("epoch,seconds\\n" + rows)
+error = 0.1 / heads + 0.001 * seed
+numbers = {"mean": error, "median": error, "lower_quartile": error / 2, "upper_quartile": 2 * error}
+found = {"errors": {"u": {"relative_l1": numbers, "relative_l2": numbers}}, "parameters": 1000 * heads}
+(folder / "evaluation.json").write_text(json.dumps({**found, "length_scales": {"encoder": [0.1], "processor.0": [None]}}))
+"""
+
+
+class Ready:
+    """Options of data that are there."""
+
+    rollout = 1
+
+    def is_ready(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    (tmp_path / "train.py").write_text(TRAIN)
+    monkeypatch.setattr(_runs, "TRAIN", (sys.executable, str(tmp_path / "train.py")))
+
+    def load(path: Path, overrides: Any) -> Any:
+        return type("Config", (), {"data": type("Data", (), {"options": Ready()})})
+
+    monkeypatch.setattr(module, "load_config", load)
+    return Settings(minutes=1, jobs=2, progress=False)
+
+
+def calls(folder: Path) -> list[str]:
+    return sorted((folder / "calls.txt").read_text().splitlines())
+
+
+def test_minutes_become_epochs_and_nothing_is_done_twice(tmp_path: Path, settings: Settings) -> None:
+    output = tmp_path / "out"
+    result = run_study("heads", STUDIES["heads"], output, settings, ["darcy2d"])
+    assert {row["variant"]: row["epochs"] for row in result["runs"]} == {
+        "2 heads": 20, "1 heads": 20, "4 heads": 20, "8 heads": 10,
+    }  # fmt: skip
+    first = calls(output)
+    assert len(first) == 8 and "8_heads/calibration 2" in first and "8_heads/seed0 10" in first
+    again = run_study("heads", STUDIES["heads"], output, settings, ["darcy2d"])
+    assert calls(output) == first and again["runs"] == result["runs"]
+
+
+def test_other_seeds_and_benchmarks_are_merged_and_paired(tmp_path: Path, settings: Settings) -> None:
+    output = tmp_path / "out"
+    run_study("heads", STUDIES["heads"], output, settings, ["darcy2d"])
+    more = Settings(minutes=1, jobs=2, seeds=(1,), progress=False)
+    result = run_study("heads", STUDIES["heads"], output, more, ["darcy2d", "inviscid_burgers"])
+    assert len(result["runs"]) == 12
+    text = (output / "heads.md").read_text()
+    assert "| 1 heads | 0.1005 ± 0.0007 | 0.0503 | 0.2010 | 1.99 (2 of 2) | 1,000 | 20 | 1.0 min |" in text
+    assert "relative l1 median" in text.split("## darcy2d")[0] and (output / "heads.png").exists()
+    with (output / "heads.csv").open(newline="") as file:
+        assert [row["seed"] for row in csv.DictReader(file)] == ["1"] * 4 + ["0", "1"] * 4
+    assert json.loads((output / "heads.json").read_text()) == result
+
+
+def test_another_budget_is_refused(tmp_path: Path, settings: Settings) -> None:
+    run_study("lengths", STUDIES["lengths"], tmp_path / "out", settings)
+    other = Settings(minutes=2, jobs=2, progress=False)
+    with pytest.raises(ValueError, match="minutes"):
+        run_study("lengths", STUDIES["lengths"], tmp_path / "out", other)
+    with pytest.raises(ValueError, match="benchmarks among"):
+        run_study("growth", STUDIES["growth"], tmp_path / "other", settings, ["naca"])
+
+
+@pytest.mark.parametrize("options", [{"minutes": 0}, {"jobs": 0}, {"seeds": ()}, {"seeds": (1, 1)}])
+def test_bad_settings_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="Expected"):
+        Settings(**options)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_variant_is_a_configuration(name: str) -> None:
+    study: Study = STUDIES[name]
+    for benchmark in study.full:
+        variants = study.variants(benchmark)
+        assert variants and set(study.benchmarks) <= set(study.full)
+        for changes in variants.values():
+            config = load_config(Path("configs") / f"{benchmark}_quick.toml", changes)
+            assert config.data.name == benchmark
+
+
+def test_differences_are_paired_over_seeds() -> None:
+    first = [{"seed": 0, "e": 1.0}, {"seed": 1, "e": 4.0}]
+    second = [{"seed": 1, "e": 2.0}, {"seed": 2, "e": 9.0}]
+    assert paired(first, second, "e") == {"seeds": 1, "ratio": pytest.approx(0.5), "worse": 0}
+    assert paired(first, [{"seed": 7, "e": 1.0}], "e") is None
+    assert error_key("shock_tube") == "relative_l1_median" and error_key("naca") == "relative_l2_mean"
+
+
+def test_cost_of_a_step(tmp_path: Path) -> None:
+    result = run_cost(tmp_path, resolutions=(33, 43), repeat=1)
+    assert [row["points"] for row in result["rows"]] == [33**2, 43**2]
+    assert {path.name for path in tmp_path.iterdir()} == {f"cost.{end}" for end in ("json", "csv", "md", "png")}
+    assert "to the power" in (tmp_path / "cost.md").read_text()
