@@ -59,7 +59,7 @@ class OperatorModule(LightningModule):
     def forward(self, data: PointData) -> Tensor:
         """Values ``[M, K]``, or ``[B, M, K]`` on a shared mesh, at the output points, in physical units."""
         data = copy.copy(data)
-        grid = data.get("grid")
+        grid = data.common_grid
         data.x = self.input_scaling.scale(data.x, grid)
         return self.target_scaling.unscale(self.model(data).float(), grid)
 

@@ -1,0 +1,129 @@
+"""Darcy's equation: the scheme, the solver, the random coefficients, and the files."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.io import loadmat
+from scipy.sparse.linalg import spsolve
+
+from pitgeo.generators import darcy2d
+from pitgeo.generators.darcy2d import draw_permeability, generate, picture
+from pitgeo.generators.darcy2d_solver import apply_operator, gaussian_field, permeability, poisson_solver, solve_darcy
+
+
+def noise(size, seed=0):
+    return np.random.default_rng(seed).standard_normal((size, size))
+
+
+def test_a_manufactured_solution_is_met_to_second_order():
+    errors = []
+    for size in (31, 61, 121):
+        x, y = np.meshgrid(*[np.linspace(0, 1, size)] * 2, indexing="ij")
+        a, u = 1 + 0.5 * x * np.sin(3 * y) + 0.2 * y, np.sin(np.pi * x) * np.sin(2 * np.pi * y)
+        slope = 0.5 * np.sin(3 * y) * np.pi * np.cos(np.pi * x) * np.sin(2 * np.pi * y)
+        slope += (1.5 * x * np.cos(3 * y) + 0.2) * 2 * np.pi * np.sin(np.pi * x) * np.cos(2 * np.pi * y)
+        found, _ = solve_darcy(a, (5 * np.pi**2 * a * u - slope)[1:-1, 1:-1])
+        errors.append(np.abs(found - u).max())
+    assert np.allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2, atol=0.1)
+
+
+def test_it_agrees_with_a_matrix_and_a_direct_solver():
+    a, size = permeability(noise(14)), 12
+    columns = [apply_operator(a, unit.reshape(size, size)).ravel() for unit in np.eye(size**2)]
+    matrix = np.stack(columns, 1)
+    assert np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix).min() > 0
+    direct = spsolve(sparse.csc_matrix(matrix), np.full(size**2, 1 / 13**2)).reshape(size, size)
+    found, _ = solve_darcy(a)
+    assert np.allclose(found[1:-1, 1:-1], direct, rtol=1e-8)
+    assert not found[0].any() and not found[:, -1].any()
+
+
+def test_the_fast_poisson_solver_inverts_the_operator_of_a_uniform_square():
+    right = noise(12)[:10, :10]
+    assert np.allclose(apply_operator(np.ones((12, 12)), poisson_solver(10)(right)), right)
+
+
+def test_iterations_do_not_grow_with_the_grid_and_the_pressure_is_positive():
+    iterations = []
+    for size in (43, 85, 169):
+        pressure, count = solve_darcy(permeability(noise(size)), tolerance=1e-8)
+        iterations.append(count)
+        assert (pressure[1:-1, 1:-1] > 0).all()
+    assert max(iterations) <= 26 and max(iterations) - min(iterations) <= 4
+
+
+def test_pressures_lie_between_those_of_uniform_squares():
+    a = permeability(noise(43))
+    found, low, high = (solve_darcy(b)[0] for b in (a, np.full_like(a, 12.0), np.full_like(a, 3.0)))
+    assert (found >= low - 1e-12).all() and (found <= high + 1e-12).all()
+
+
+def test_coefficients_have_the_spectrum_that_is_asked_for():
+    fields = np.stack([gaussian_field(noise(32, seed)) for seed in range(400)])
+    assert np.allclose(fields.mean((1, 2)), 0)
+    wave = np.pi * np.arange(32)
+    variance = (9 / (wave[:, None] ** 2 + wave**2 + 9) ** 2 * 32**2).ravel()[1:].sum() / 32**2
+    assert fields.var() == pytest.approx(variance, rel=0.1)
+    values, counts = np.unique([permeability(noise(43, seed)) for seed in range(50)], return_counts=True)
+    assert values.tolist() == [3.0, 12.0] and 0.4 < counts[0] / counts.sum() < 0.6
+
+
+def test_samples_depend_on_seed_number_and_file_alone():
+    assert np.array_equal(draw_permeability(1, 2, size=20), draw_permeability(1, 2, size=20))
+    others = [draw_permeability(*key, size=20) for key in ((1, 2, 0), (1, 3, 0), (2, 2, 0), (1, 2, 1))]
+    assert all((others[0] != other).any() for other in others[1:])
+
+
+@pytest.mark.parametrize("coefficient", [np.ones((4, 5)), np.ones((2, 2)), np.zeros((5, 5)), np.full((5, 5), np.nan)])
+def test_wrong_coefficients_are_refused(coefficient):
+    with pytest.raises(ValueError, match="'coefficient'"):
+        solve_darcy(coefficient)
+
+
+def test_no_convergence_is_an_error():
+    with pytest.raises(ArithmeticError, match="3 iterations"):
+        solve_darcy(permeability(noise(30)), most=3)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    draw = draw_permeability
+    monkeypatch.setattr(darcy2d, "draw_permeability", lambda seed, number, part: draw(seed, number, part, 21))
+
+
+def test_files_are_those_of_the_originals_and_can_be_extended_after_an_interruption(tmp_path, small, monkeypatch):
+    solve, calls = darcy2d.solve_darcy, []  # stopped at the last test sample: training samples are kept
+
+    def failing(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 21:
+            raise KeyboardInterrupt
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(darcy2d, "solve_darcy", failing)
+    with pytest.raises(KeyboardInterrupt):
+        generate(tmp_path, samples=18, test_samples=3, processes=1, progress=False)
+    assert not list(tmp_path.glob("*.mat"))
+    generate(tmp_path, samples=18, test_samples=3, processes=1, progress=False)
+    assert len(calls) == 21 + 3 and not (tmp_path / "parts").exists()
+    for name, count in zip(darcy2d.FILES, (18, 3), strict=True):
+        raw = loadmat(tmp_path / name)
+        assert raw["coeff"].shape == raw["sol"].shape == (count, 21, 21) and raw["sol"].dtype == np.float32
+    assert json.loads((tmp_path / "generated.json").read_text())["settings"]["test_samples"] == 3
+    generate(tmp_path, samples=18, test_samples=3, processes=1, progress=False)
+    assert picture(tmp_path, tmp_path / "p.png", 2).exists()
+    with pytest.raises(FileExistsError):
+        generate(tmp_path, samples=18, test_samples=3, seed=1, progress=False)
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"test_samples": 0}, {"seed": -1}, {"samples": 10**6}])
+def test_numbers_out_of_range_are_refused(tmp_path, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        generate(tmp_path, **options)
+
+
+def test_pictures_need_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="smooth1"):
+        picture(tmp_path, tmp_path / "p.png")
