@@ -7,6 +7,8 @@ import io
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from tqdm import tqdm
 
 from pitgeo._runs import Trainer, epoch_seconds
 from pitgeo.config import difference, load_config
-from pitgeo.evaluation import evaluate, versions, write_json
+from pitgeo.evaluation import versions, write_json
 from pitgeo.report import machine
 from pitgeo.studies.summary import draw, format_study
 from pitgeo.studies.table import Study
@@ -27,6 +29,7 @@ from pitgeo.training.checkpoint_io import write_atomic
 log = logging.getLogger(__name__)
 
 CALIBRATION_EPOCHS = 2
+EVALUATE = (sys.executable, "-m", "pitgeo.cli", "evaluate")
 
 
 @dataclass(frozen=True)
@@ -190,13 +193,24 @@ def _time(task: _Task, output: Path, settings: Settings) -> None:
 
 def _train(task: _Task, epochs: int, study: Study, output: Path, settings: Settings) -> None:
     """Train, unless that is done already, and test at the study's resolutions."""
-    folder = output / "runs" / task.name
-    _trainer(task, output, settings).run(_model(task), task.seed, epochs, task.name)
+    folder, trainer = output / "runs" / task.name, _trainer(task, output, settings)
+    trainer.run(_model(task), task.seed, epochs, task.name)
     checkpoint = folder / "best.ckpt" if (folder / "best.ckpt").exists() else folder / "last.ckpt"
     for resolution in study.resolutions:
         if not (folder / f"at_{resolution}" / "evaluation.json").exists():
             change = f"data.{task.benchmark}.resolution={resolution}"
-            evaluate(checkpoint, folder / f"at_{resolution}", progress=False, overrides=[change])
+            command = [
+                *EVALUATE,
+                str(checkpoint),
+                "--output",
+                str(folder / f"at_{resolution}"),
+                "--set",
+                change,
+                "--quiet",
+            ]
+            done = subprocess.run(command, env=trainer.environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"Expected {checkpoint} to be tested at {resolution} (got: {done.stderr.strip()})")
 
 
 def _parallel(calls: Sequence[tuple[Any, ...]], title: str, settings: Settings) -> None:

@@ -61,7 +61,7 @@ def random_strain(size: float, count: int = 20) -> Floats:
 
 
 def test_public_list() -> None:
-    assert pitgeo.generators.__all__ == ["elasticity"]
+    assert not hasattr(pitgeo.generators, "__all__")  # a generator is imported by its own name, with its solvers
 
 
 # The law

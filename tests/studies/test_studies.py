@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ rows = "".join(f"{epoch + 1},{6 if heads == 8 else 3}\\n" for epoch in range(int
 error = 0.1 / heads + 0.001 * seed
 numbers = {"mean": error, "median": error, "lower_quartile": error / 2, "upper_quartile": 2 * error}
 found = {"errors": {"u": {"relative_l1": numbers, "relative_l2": numbers}}, "parameters": 1000 * heads}
-(folder / "evaluation.json").write_text(json.dumps({**found, "length_scales": {"encoder": [0.1], "processor.0": [None]}}))
+scales = {"encoder": [0.1], "processor.0": [None]}
+(folder / "evaluation.json").write_text(json.dumps({**found, "length_scales": scales}))
 """
 
 
@@ -125,3 +127,38 @@ def test_cost_of_a_step(tmp_path: Path) -> None:
     assert [row["points"] for row in result["rows"]] == [33**2, 43**2]
     assert {path.name for path in tmp_path.iterdir()} == {f"cost.{end}" for end in ("json", "csv", "md", "png")}
     assert "to the power" in (tmp_path / "cost.md").read_text()
+
+
+# Stands in for an evaluation at another resolution: the error is the resolution.
+EVALUATE = """
+import json, pathlib, sys
+arguments = sys.argv[1:]
+size = int(arguments[arguments.index("--set") + 1].rpartition("=")[2])
+if size == 7:
+    sys.exit("too coarse")
+folder = pathlib.Path(arguments[arguments.index("--output") + 1])
+folder.mkdir()
+numbers = dict.fromkeys(("mean", "median", "lower_quartile", "upper_quartile"), size)
+(folder / "evaluation.json").write_text(json.dumps({"errors": {"u": {"relative_l1": numbers, "relative_l2": numbers}}}))
+"""
+
+
+def test_other_resolutions_are_tested(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "evaluate.py").write_text(EVALUATE)
+    monkeypatch.setattr(module, "EVALUATE", (sys.executable, str(tmp_path / "evaluate.py")))
+    study = replace(STUDIES["external"], variants=lambda benchmark: {"PiT": ('model.name="pit"',)})
+    result = run_study("external", study, tmp_path / "out", settings)
+    assert {size: row["relative_l2_mean"] for size, row in result["runs"][0]["resolutions"].items()} == {
+        "16": 16, "32": 32,
+    }  # fmt: skip
+    assert "| PiT | 16.0000 | 32.0000 |" in (tmp_path / "out" / "external.md").read_text()
+    with (tmp_path / "out" / "external.csv").open(newline="") as file:
+        assert [row["test_resolution"] for row in csv.DictReader(file)] == ["", "16", "32"]
+    with pytest.raises(RuntimeError, match=r"tested at 7.*too coarse"):
+        run_study("external", replace(study, resolutions=(7,)), tmp_path / "out", settings)
+
+
+@pytest.mark.parametrize("figure", ["growth", "lengths"])
+def test_pictures(tmp_path: Path, settings: Settings, figure: Any) -> None:
+    run_study("heads", replace(STUDIES["heads"], figure=figure), tmp_path / "out", settings, ["darcy2d"])
+    assert (tmp_path / "out" / "heads.png").exists()
