@@ -1,36 +1,12 @@
-"""Generate data like those of ShockTube: ``python datasets/shock_tube/generate.py --help``."""
+"""Generate data like those of the ShockTube benchmark: ``python datasets/shock_tube/generate.py --help``."""
 
 from __future__ import annotations
 
-import argparse
-import logging
 from pathlib import Path
 
 from pitgeo.generators import shock_tube
-
-
-def main() -> None:
-    """Read the command line, generate, and draw."""
-    parser = argparse.ArgumentParser(description="Generate data like those of the ShockTube benchmark.")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "raw", help="folder (default: raw/)")
-    parser.add_argument("--samples", type=int, default=1280, help="how many (default: 1280)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the tubes (default: 0)")
-    parser.add_argument("--processes", type=int, help="processes (default: one a core)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    parser.add_argument("--picture", type=Path, metavar="PNG", help="also draw the first samples")
-    arguments = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        shock_tube.generate(
-            arguments.output, arguments.samples, arguments.seed, arguments.processes, not arguments.quiet
-        )
-        if arguments.picture:
-            shock_tube.picture(arguments.output, arguments.picture)
-    except (ValueError, ArithmeticError, OSError) as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(130, f"{parser.prog}: interrupted; run it again to go on\n")
-
+from pitgeo.generators.script import run_script, script_parser
 
 if __name__ == "__main__":
-    main()
+    parser = script_parser("ShockTube", Path(__file__).parent, 1280)
+    run_script(parser, shock_tube.generate, shock_tube.picture)

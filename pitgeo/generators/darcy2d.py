@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat
 
 from pitgeo.generators.darcy2d_solver import Floats, permeability, solve_darcy
-from pitgeo.generators.resumable import compute, discard_parts, is_generated, parts_folder, publish
+from pitgeo.generators.resumable import check_numbers, compute, discard_parts, is_generated, parts_folder, publish
 
 log = logging.getLogger(__name__)
 
@@ -70,13 +70,9 @@ def generate(
         ValueError: If a number is out of range.
         FileExistsError: If the folder holds original files, or some made with other settings.
     """
-    least = (("samples", samples, 1), ("test_samples", test_samples, 1), ("seed", seed, 0), ("processes", processes, 1))
-    for name, value, smallest in least:
-        if value is not None and value < smallest:
-            raise ValueError(f"Expected '{name}' to be at least {smallest} (got {value})")
-    for name, value in (("samples", samples), ("test_samples", test_samples)):
-        if value > MOST:
-            raise ValueError(f"Expected '{name}' to be at most {MOST}, which a MAT file can hold (got {value})")
+    check_numbers(samples, seed, processes, MOST)
+    if not 1 <= test_samples <= MOST:
+        raise ValueError(f"Expected 'test_samples' to lie in 1..{MOST} (got {test_samples})")
     output = Path(output)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "samples": samples, "test_samples": test_samples}
     if is_generated(output, list(FILES), settings):

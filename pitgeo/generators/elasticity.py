@@ -34,7 +34,7 @@ from pitgeo.generators.elasticity_mesh import (
     void_radius,
 )
 from pitgeo.generators.elasticity_solver import RivlinSaunders, cauchy_stress, edge_load, equilibrium, von_mises
-from pitgeo.generators.resumable import compute, discard_parts, is_generated, parts_folder, publish
+from pitgeo.generators.resumable import check_numbers, make_files
 
 log = logging.getLogger(__name__)
 
@@ -120,20 +120,10 @@ def generate(
         ValueError: If a number is out of range.
         FileExistsError: If the folder holds original files, or some made with other settings.
     """
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("processes", processes, 1)):
-        if value is not None and value < least:
-            raise ValueError(f"Expected '{name}' to be at least {least} (got {value})")
-    output = Path(output)
+    check_numbers(samples, seed, processes)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "samples": samples}
-    if is_generated(output, list(FILES), settings):
-        log.info("Nothing to do: %s has at least %d samples with seed %d", output, samples, seed)
-    else:
-        folder = parts_folder(output, settings)
-        solver = functools.partial(_arrays, seed)
-        arrays = compute(solver, samples, folder, _CHUNK, processes, progress)
-        publish(output, _contents(arrays), settings)
-        log.info("Wrote %d samples to %s", samples, output)
-    discard_parts(output, settings)
+    solver = functools.partial(_arrays, seed)
+    make_files(Path(output), settings, solver, _contents, FILES, _CHUNK, processes, progress)
 
 
 def picture(directory: Path, output: Path, samples: int = 6) -> Path:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat
 
 from pitgeo.generators.inviscid_burgers_solver import Boundary, FourierSeries, cell_averages, random_field
-from pitgeo.generators.resumable import compute, discard_parts, is_generated, parts_folder, publish
+from pitgeo.generators.resumable import check_numbers, make_files
 
 log = logging.getLogger(__name__)
 
@@ -82,13 +82,8 @@ def generate(
         ValueError: If an option is out of range.
         FileExistsError: If the folder holds original files, or some made with other settings.
     """
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("processes", processes, 1)):
-        if value is not None and value < least:
-            raise ValueError(f"Expected '{name}' to be at least {least} (got {value})")
-    if samples > MOST:
-        raise ValueError(f"Expected 'samples' to be at most {MOST}, as a MAT file of version 5 (got {samples})")
+    check_numbers(samples, seed, processes, MOST)
     draw_start(seed, 0, length, boundary)  # checks the options
-    output = Path(output)
     settings = {
         "method": METHOD,
         "version": VERSION,
@@ -97,15 +92,8 @@ def generate(
         "length": length,
         "boundary": boundary,
     }
-    if is_generated(output, list(FILES), settings):
-        log.info("Nothing to do: %s has at least %d samples with seed %d", output, samples, seed)
-    else:
-        folder = parts_folder(output, settings)
-        solver = functools.partial(_arrays, seed, length, boundary)
-        arrays = compute(solver, samples, folder, _CHUNK, processes, progress)
-        publish(output, {FILE: arrays}, settings)
-        log.info("Wrote %d samples to %s", samples, output)
-    discard_parts(output, settings)
+    solver = functools.partial(_arrays, seed, length, boundary)
+    make_files(Path(output), settings, solver, lambda arrays: {FILE: arrays}, FILES, _CHUNK, processes, progress)
 
 
 def picture(directory: Path, output: Path, samples: int = 6) -> Path:

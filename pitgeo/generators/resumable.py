@@ -11,7 +11,7 @@ import shutil
 import signal
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +27,50 @@ log = logging.getLogger(__name__)
 Arrays = dict[str, NDArray[Any]]
 MANIFEST = "generated.json"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def check_numbers(samples: int, seed: int, processes: int | None, most: int | None = None) -> None:
+    """Raise a ``ValueError`` unless the numbers that every generator takes are in range."""
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("processes", processes, 1)):
+        if value is not None and value < least:
+            raise ValueError(f"Expected '{name}' to be at least {least} (got {value})")
+    if most is not None and samples > most:
+        raise ValueError(f"Expected 'samples' to be at most {most}, as a MAT file of version 5 (got {samples})")
+
+
+def make_files(
+    output: Path,
+    settings: Mapping[str, Any],
+    solver: Callable[[int], Arrays],
+    contents: Callable[[Arrays], Mapping[str, NDArray[Any] | Arrays]],
+    files: Sequence[str],
+    chunk: int,
+    processes: int | None = None,
+    progress: bool = True,
+) -> None:
+    """Make samples and write their files, unless that is done already; go on where it was interrupted.
+
+    Args:
+        output: Folder to write to.
+        settings: What made the samples, their number among it under ``"samples"``.
+        solver: Makes one sample from its number, see :func:`compute`.
+        contents: From the arrays of all samples to what each file holds, see :func:`publish`.
+        files: Names of the files.
+        chunk: Samples a part.
+        processes: How many processes.
+        progress: Whether to show a progress bar.
+
+    Raises:
+        FileExistsError: If the folder holds original files, or some made with other settings.
+    """
+    samples = int(settings["samples"])
+    if is_generated(output, list(files), settings):
+        log.info("Nothing to do: %s has at least %d samples with these settings", output, samples)
+    else:
+        arrays = compute(solver, samples, parts_folder(output, settings), chunk, processes, progress)
+        publish(output, contents(arrays), settings)
+        log.info("Wrote %d samples to %s", samples, output)
+    discard_parts(output, settings)
 
 
 def parts_folder(output: Path, settings: Mapping[str, Any]) -> Path:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
-from pitgeo.generators.resumable import compute, discard_parts, is_generated, parts_folder, publish
+from pitgeo.generators.resumable import check_numbers, make_files
 from pitgeo.generators.shock_tube_solver import GAMMA, Gas, conservative, riemann_solution
 
 log = logging.getLogger(__name__)
@@ -117,21 +117,10 @@ def generate(
         ValueError: If a number is out of range.
         FileExistsError: If the folder holds original files, or some made with other settings.
     """
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("processes", processes, 1)):
-        if value is not None and value < least:
-            raise ValueError(f"Expected '{name}' to be at least {least} (got {value})")
-    if samples > MOST:
-        raise ValueError(f"Expected 'samples' to be at most {MOST}, as a MAT file of version 5 (got {samples})")
-    output = Path(output)
+    check_numbers(samples, seed, processes, MOST)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "samples": samples}
-    if is_generated(output, list(FILES), settings):
-        log.info("Nothing to do: %s has at least %d samples with seed %d", output, samples, seed)
-    else:
-        folder = parts_folder(output, settings)
-        arrays = compute(functools.partial(_arrays, seed), samples, folder, _CHUNK, processes, progress)
-        publish(output, {FILE: arrays}, settings)
-        log.info("Wrote %d samples to %s", samples, output)
-    discard_parts(output, settings)
+    solver = functools.partial(_arrays, seed)
+    make_files(Path(output), settings, solver, lambda arrays: {FILE: arrays}, FILES, _CHUNK, processes, progress)
 
 
 def picture(directory: Path, output: Path, samples: int = 3) -> Path:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.io import loadmat
 
-from pitgeo.generators.resumable import compute, discard_parts, is_generated, parts_folder, publish
+from pitgeo.generators.resumable import check_numbers, make_files
 from pitgeo.generators.vorticity_solver import Floats, VorticitySolver
 
 log = logging.getLogger(__name__)
@@ -148,14 +148,9 @@ def generate(
         ArithmeticError: If half the time step is too long for a sample, too.
         FileExistsError: If the folder holds original files, or some made with other settings.
     """
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("processes", processes, 1)):
-        if value is not None and value < least:
-            raise ValueError(f"Expected '{name}' to be at least {least} (got {value})")
-    if samples > MOST:
-        raise ValueError(f"Expected 'samples' to be at most {MOST}, as a MAT file of version 5 (got {samples})")
+    check_numbers(samples, seed, processes, MOST)
     spectrum(amplitude)
     list(VorticitySolver(4, viscosity, step).snapshots(np.zeros((4, 4)), 0))  # checks the numbers
-    output = Path(output)
     settings = {
         "method": METHOD,
         "version": VERSION,
@@ -165,15 +160,8 @@ def generate(
         "amplitude": amplitude,
         "step": step,
     }
-    if is_generated(output, list(FILES), settings):
-        log.info("Nothing to do: %s has at least %d samples with seed %d", output, samples, seed)
-    else:
-        folder = parts_folder(output, settings)
-        solver = functools.partial(_arrays, seed, viscosity, amplitude, step)
-        arrays = compute(solver, samples, folder, _CHUNK, processes, progress)
-        publish(output, {FILE: arrays}, settings)
-        log.info("Wrote %d samples to %s", samples, output)
-    discard_parts(output, settings)
+    solver = functools.partial(_arrays, seed, viscosity, amplitude, step)
+    make_files(Path(output), settings, solver, lambda arrays: {FILE: arrays}, FILES, _CHUNK, processes, progress)
 
 
 def picture(directory: Path, output: Path, samples: int = 3) -> Path:
