@@ -127,11 +127,11 @@ def dry_run(config: RunConfig) -> list[str]:
 
 def _prepare(config: RunConfig, progress: bool) -> tuple[OperatorModule, Sequence[PointData], Sequence[PointData]]:
     options = config.data.options
-    raw = options.train_samples()
+    raw, validation = options.training_parts()
     box_scale = _box_scale(config, raw)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
-    held_out = _transformed(options.validation_samples(), transform, progress) if options.validation else []
+    held_out = _transformed(validation, transform, progress) if options.validation else []
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)

@@ -16,6 +16,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="SEED", help="default: 0")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side, sharing the cores (default: 1)")
     parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="instead of a study's default two")
+    parser.add_argument("--variants", nargs="+", metavar="LABEL", help="instead of all variants of a study")
     parser.add_argument("--full", action="store_true", help="all benchmarks that a study can run on")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a key of every run")
     parser.add_argument("--output", type=Path, default=Path("runs/experiments"), metavar="DIR")
@@ -28,7 +29,9 @@ if __name__ == "__main__":
                 run_cost(output)
             else:
                 study = STUDIES[name]
-                run_study(name, study, output, settings, study.full if options.full else options.benchmarks)
+                run_study(
+                    name, study, output, settings, study.full if options.full else options.benchmarks, options.variants
+                )
             print((output / f"{name}.md").read_text(encoding="utf-8"))
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")

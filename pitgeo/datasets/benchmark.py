@@ -115,13 +115,18 @@ class BenchmarkOptions(BaseModel):
         if missing:
             self.make(progress)
 
+    def training_parts(self) -> tuple[Samples, Samples]:
+        """The samples to train on, and the last ones of them, held out to choose the best checkpoint."""
+        samples, kept = self.read("train", self.train), self.train - self.validation
+        return samples[:kept], samples[kept:]
+
     def train_samples(self) -> Samples:
         """The samples to train on."""
-        return self.read("train", self.train)[: self.train - self.validation]
+        return self.training_parts()[0]
 
     def validation_samples(self) -> Samples:
-        """The last of the training samples, held out to choose the best checkpoint."""
-        return self.read("train", self.train)[self.train - self.validation :]
+        """The samples that choose the best checkpoint."""
+        return self.training_parts()[1]
 
     def test_samples(self) -> Samples:
         """The test samples."""

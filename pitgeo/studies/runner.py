@@ -23,7 +23,7 @@ from pitgeo.config import difference, load_config
 from pitgeo.evaluation import versions, write_json
 from pitgeo.report import machine
 from pitgeo.studies.summary import draw, format_study
-from pitgeo.studies.table import Study
+from pitgeo.studies.table import Study, Variants
 from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,12 @@ class _Task:
 
 
 def run_study(
-    name: str, study: Study, output: Path, settings: Settings, benchmarks: Sequence[str] | None = None
+    name: str,
+    study: Study,
+    output: Path,
+    settings: Settings,
+    benchmarks: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Run what is missing of a study, and write ``<name>.json``, ``.csv``, ``.md`` and ``.png`` to a folder.
 
@@ -98,12 +103,14 @@ def run_study(
         output: Folder of the study.
         settings: Budget, seeds, and the like.
         benchmarks: What to run it on; ``None`` for the study's default.
+        variants: Labels of the variants to run; ``None`` for all.
 
     Returns:
         What the JSON file holds.
 
     Raises:
-        ValueError: If the study does not run on a benchmark, or the folder holds runs with another budget.
+        ValueError: If the study does not run on a benchmark or has no such variant, or the folder holds runs with
+            another budget.
         RuntimeError: If a training fails; the message ends with its last lines.
     """
     chosen = tuple(benchmarks or study.benchmarks)
@@ -118,7 +125,7 @@ def run_study(
     tasks = [
         _Task(benchmark, label, changes, seed)
         for benchmark in chosen
-        for label, changes in study.variants(benchmark).items()
+        for label, changes in _chosen(study, benchmark, variants).items()
         for seed in settings.seeds
     ]
     epochs = _calibrate(tasks, output, settings)
@@ -141,6 +148,13 @@ def run_study(
     draw(study, result, output / f"{name}.png")
     write_atomic(output / f"{name}.md", format_study(study, result).encode())
     return result
+
+
+def _chosen(study: Study, benchmark: str, labels: Sequence[str] | None) -> Variants:
+    every = study.variants(benchmark)
+    if wrong := [label for label in labels or () if label not in every]:
+        raise ValueError(f"Expected variants among {list(every)} (got {wrong})")
+    return {label: changes for label, changes in every.items() if labels is None or label in labels}
 
 
 def _config(settings: Settings, benchmark: str) -> Path:

@@ -95,6 +95,8 @@ def test_another_budget_is_refused(tmp_path: Path, settings: Settings) -> None:
         run_study("lengths", STUDIES["lengths"], tmp_path / "out", other)
     with pytest.raises(ValueError, match="benchmarks among"):
         run_study("growth", STUDIES["growth"], tmp_path / "other", settings, ["naca"])
+    with pytest.raises(ValueError, match="variants among"):
+        run_study("heads", STUDIES["heads"], tmp_path / "third", settings, ["darcy2d"], ["3 heads"])
 
 
 @pytest.mark.parametrize("options", [{"minutes": 0}, {"jobs": 0}, {"seeds": ()}, {"seeds": (1, 1)}])
