@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,9 @@ def read(
 ) -> Fields:
     """Samples of a raw file: training and test samples have a file each, and the first ones are taken.
 
+    Files whose names were exchanged, and fields whose two axes were, cannot be told from right ones: the samples of
+    both files, and both axes, follow the same law. One file under both names can.
+
     Args:
         folder: Folder of the raw files, see :data:`FILES`; MAT version 5 or 7.3.
         split: ``"train"`` or ``"test"``.
@@ -38,8 +42,8 @@ def read(
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If an option is out of range, or the file is broken, laid out otherwise, holds too few samples,
-            values that are not finite, or the other one's content.
+        ValueError: If an option is out of range, or the file is broken, laid out otherwise, holds too few samples
+            or values that are not finite, has its variables swapped, or is a copy of the other split's.
 
     Reference:
         Li et al., "Fourier neural operator for parametric partial differential equations", 2021; Chen and Wu, ICML
@@ -55,6 +59,12 @@ def read(
         raise FileNotFoundError(
             f"Expected the raw file {path} (got none); put the original there, or run "
             f"'python datasets/darcy2d/generate.py'"
+        )
+    other = folder / FILES["test" if split == "train" else "train"]
+    if other.exists() and filecmp.cmp(path, other, shallow=False):  # stops at the first difference
+        raise ValueError(
+            f"Expected {path} and {other.name} to be two files (got the same content); one is a copy, and training "
+            f"samples would be tested on"
         )
     count = _check_shapes(path)
     if count < samples:

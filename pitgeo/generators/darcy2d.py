@@ -56,7 +56,8 @@ def generate(
     """Write the benchmark's two files to a folder.
 
     Interrupted, it goes on where it stopped when run again with the same seed. Files appear under their final names
-    only once they are whole. If they are there already, with at least as many samples, nothing is done.
+    only once they are whole. If they are there already, with at least as many training samples and just as many test
+    samples, nothing is done.
 
     Args:
         output: Folder to write to.
@@ -75,16 +76,16 @@ def generate(
         raise ValueError(f"Expected 'test_samples' to lie in 1..{MOST} (got {test_samples})")
     output = Path(output)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "samples": samples, "test_samples": test_samples}
+    parts = [{**settings, "part": part, "test_samples": 0} for part in (0, 1)]
     if is_generated(output, list(FILES), settings):
         log.info("Nothing to do: %s has at least %d samples with seed %d", output, samples, seed)
-        return
-    parts = [{**settings, "part": part, "test_samples": 0} for part in (0, 1)]
-    contents: dict[str, Any] = {}
-    for part, (name, count) in enumerate(((TRAIN_FILE, samples), (TEST_FILE, test_samples))):
-        solver = functools.partial(_arrays, seed, part)
-        contents[name] = compute(solver, count, parts_folder(output, parts[part]), _CHUNK, processes, progress)
-    publish(output, contents, settings)
-    log.info("Wrote %d and %d samples to %s", samples, test_samples, output)
+    else:
+        contents: dict[str, Any] = {}
+        for part, (name, count) in enumerate(((TRAIN_FILE, samples), (TEST_FILE, test_samples))):
+            solver = functools.partial(_arrays, seed, part)
+            contents[name] = compute(solver, count, parts_folder(output, parts[part]), _CHUNK, processes, progress)
+        publish(output, contents, settings)
+        log.info("Wrote %d and %d samples to %s", samples, test_samples, output)
     for made in parts:
         discard_parts(output, made)
 

@@ -96,7 +96,7 @@ def solve_darcy(
     direction = better = precondition(residual)
     product = float((residual * better).sum())
     goal = tolerance * float(np.linalg.norm(right))
-    for iteration in range(most):
+    for iteration in range(most + 1):
         if np.linalg.norm(residual) <= goal:
             return np.pad(interior, 1), iteration
         image = apply_operator(coefficient, direction)

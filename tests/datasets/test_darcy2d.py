@@ -72,6 +72,18 @@ def test_wrong_files_are_refused(tmp_path, edit, message):
         read(tmp_path, "train", 3, 61)
 
 
+def test_one_file_under_both_names_is_refused(tmp_path):
+    write(tmp_path, arrays())
+    (tmp_path / FILES["test"]).write_bytes((tmp_path / FILES["train"]).read_bytes())
+    for split in FILES:
+        with pytest.raises(ValueError, match="two files"):
+            read(tmp_path, split, 2, 61)
+    other = arrays()
+    other["sol"][-1, -1, -1] += 1e-4
+    write(tmp_path, other, name=FILES["test"])
+    assert read(tmp_path, "test", 2, 61).grid == (61, 61)
+
+
 def test_missing_and_broken_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"smooth2.*generate\.py"):
         read(tmp_path, "test", 1, 61)

@@ -21,6 +21,9 @@ def test_a_file_is_read(tmp_path):
     fields = read(write(tmp_path), "train", 3)
     assert fields.x.shape == fields.y.shape == (3, 256, 1) and set(np.unique(fields.x)) == {0.0, 1.0}
     assert fields.grid == (16, 16) and np.allclose(fields.pos[-1], 15 / 16)
+    raw = torch.load(tmp_path / "darcy_train_16.pt", weights_only=True)
+    assert fields.pos[18].tolist() == [1 / 16, 2 / 16]
+    assert fields.x[2, 18, 0] == raw["x"][2, 1, 2] and fields.y[2, 18, 0] == raw["y"][2, 1, 2]
     assert missing(tmp_path) == ["darcy_test_16.pt", "darcy_test_32.pt"]
 
 
@@ -30,8 +33,10 @@ def test_the_real_files():
     assert read(REAL, "train", 1000).y.shape == (1000, 256, 1)
     coarse, fine = read(REAL, "test", 50), read(REAL, "test", 50, 32)
     assert fine.y.shape == (50, 1024, 1)
-    every_second = fine.y.reshape(50, 32, 32)[:, ::2, ::2]  # one set of samples, points i / n
-    assert np.abs(every_second - coarse.y.reshape(50, 16, 16)).max() < 0.02
+    for name in ("x", "y"):  # one set of samples, points i / n
+        every_second = getattr(fine, name).reshape(50, 32, 32)[:, ::2, ::2]
+        assert np.array_equal(every_second, getattr(coarse, name).reshape(50, 16, 16))
+    assert np.array_equal(fine.pos.reshape(32, 32, 2)[::2, ::2], coarse.pos.reshape(16, 16, 2))
 
 
 def test_wrong_files_are_refused(tmp_path):
@@ -47,9 +52,17 @@ def test_wrong_files_are_refused(tmp_path):
         read(write(tmp_path), "train", 5)
     with pytest.raises(ValueError, match="sample 0"):
         read(write(tmp_path, y=torch.full((4, 16, 16), torch.nan)), "train", 2)
+    for change, message in (
+        ({"x": [1], "y": [2]}, "tensors .got list, list"),
+        ({"y": torch.zeros(3, 16, 16)}, "as many samples"),
+        ({"x": torch.rand(4, 16, 16)}, "0 or 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read(write(tmp_path, **change), "train", 2)
     torch.save([1], tmp_path / "darcy_train_16.pt")
     with pytest.raises(ValueError, match="'x' and 'y'"):
         read(tmp_path, "train", 1)
-    (tmp_path / "darcy_train_16.pt").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="complete file"):
-        read(tmp_path, "train", 1)
+    for content in (b"nothing", b"", b"0", b"h\x00", b"Q"):  # the last three: an index, a key and a type that fail
+        (tmp_path / "darcy_train_16.pt").write_bytes(content)
+        with pytest.raises(ValueError, match="complete file"):
+            read(tmp_path, "train", 1)

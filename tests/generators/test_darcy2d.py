@@ -34,7 +34,15 @@ def test_it_agrees_with_a_matrix_and_a_direct_solver():
     columns = [apply_operator(a, unit.reshape(size, size)).ravel() for unit in np.eye(size**2)]
     matrix = np.stack(columns, 1)
     assert np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix).min() > 0
-    direct = spsolve(sparse.csc_matrix(matrix), np.full(size**2, 1 / 13**2)).reshape(size, size)
+    other = np.zeros_like(matrix)  # point by point: every face has the arithmetic mean
+    for i, j in np.ndindex(size, size):
+        for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            face = (a[i + 1, j + 1] + a[i + 1 + down, j + 1 + right]) / 2
+            other[i * size + j, i * size + j] += face
+            if 0 <= i + down < size and 0 <= j + right < size:
+                other[i * size + j, (i + down) * size + j + right] -= face
+    assert np.allclose(matrix, other)
+    direct = spsolve(sparse.csc_matrix(other), np.full(size**2, 1 / 13**2)).reshape(size, size)
     found, _ = solve_darcy(a)
     assert np.allclose(found[1:-1, 1:-1], direct, rtol=1e-8)
     assert not found[0].any() and not found[:, -1].any()
@@ -83,8 +91,11 @@ def test_wrong_coefficients_are_refused(coefficient):
 
 
 def test_no_convergence_is_an_error():
+    a = permeability(noise(30))
     with pytest.raises(ArithmeticError, match="3 iterations"):
-        solve_darcy(permeability(noise(30)), most=3)
+        solve_darcy(a, most=3)
+    needed = solve_darcy(a)[1]
+    assert solve_darcy(a, most=needed)[1] == needed
 
 
 @pytest.fixture
@@ -116,6 +127,24 @@ def test_files_are_those_of_the_originals_and_can_be_extended_after_an_interrupt
     assert picture(tmp_path, tmp_path / "p.png", 2).exists()
     with pytest.raises(FileExistsError):
         generate(tmp_path, samples=18, test_samples=3, seed=1, progress=False)
+
+
+def test_every_sample_of_the_files_solves_the_equation_and_none_is_in_both(tmp_path, small):
+    generate(tmp_path, samples=2, test_samples=2, seed=3, processes=1, progress=False)
+    for part, name in enumerate(darcy2d.FILES):
+        raw = loadmat(tmp_path / name)
+        for number, (a, u) in enumerate(zip(raw["coeff"], raw["sol"].astype(float), strict=True)):
+            assert np.array_equal(a, draw_permeability(3, number, part, 21))
+            assert np.allclose(apply_operator(a, u[1:-1, 1:-1]) * 20**2, 1, atol=1e-3)
+
+
+def test_parts_left_by_an_interruption_after_the_files_were_written_go(tmp_path, small, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(darcy2d, "discard_parts", lambda *_: None)
+        generate(tmp_path, samples=2, test_samples=1, processes=1, progress=False)
+    assert len(list((tmp_path / "parts").iterdir())) == 2
+    generate(tmp_path, samples=2, test_samples=1, processes=1, progress=False)
+    assert not (tmp_path / "parts").exists()
 
 
 @pytest.mark.parametrize("options", [{"samples": 0}, {"test_samples": 0}, {"seed": -1}, {"samples": 10**6}])
