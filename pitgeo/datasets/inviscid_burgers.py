@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pitgeo.datasets.fields import Fields, check_finite
 from pitgeo.datasets.matlab import mat_shapes, read_mat
+from pitgeo.datasets.raw import missing_file, raw_file, split_numbers
 
 SIZE = 1024
 GRID = (SIZE,)
@@ -59,17 +60,10 @@ def read(
     most = TRAINING_RECORDS if split == "train" else TEST
     if not 1 <= samples <= most:
         raise ValueError(f"Expected 'samples' to be from 1 to {most} for split {split!r} (got {samples})")
-    path = _path(folder)
+    path = raw_file(folder, FILES, "inviscid_burgers")
     number = _total(path)
-    if number < samples + others:
-        needed = f"{samples} samples" if not others else f"{samples + others} samples, training and test together,"
-        raise ValueError(
-            f"Expected at least {needed} in {path} (got {number}); ask for fewer, or generate more with "
-            f"datasets/inviscid_burgers/generate.py"
-        )
-    start = 0 if split == "train" else number - samples
-    numbers = np.arange(start, start + samples)
-    stored = read_mat(path, _VARIABLES, slice(start, start + samples))
+    numbers = split_numbers(path, number, split, samples, others, "inviscid_burgers")
+    stored = read_mat(path, _VARIABLES, slice(numbers[0], numbers[-1] + 1))
     for name, values in stored.items():
         check_finite(f"'{name}' in {path}", values, numbers)
     x, y = (np.ascontiguousarray(stored[name][..., None], np.float32) for name in _VARIABLES)
@@ -88,22 +82,12 @@ def total(folder: Path) -> int:
         FileNotFoundError: If there is no raw file.
         ValueError: If the file is broken or laid out otherwise.
     """
-    return _total(_path(folder))
+    return _total(raw_file(folder, FILES, "inviscid_burgers"))
 
 
 def missing(folder: Path) -> list[str]:
     """Name of the raw file if there is neither it nor the one that takes its place."""
-    return [] if any((Path(folder) / name).exists() for name in FILES) else [FILES[0]]
-
-
-def _path(folder: Path) -> Path:
-    for name in FILES:
-        if (Path(folder) / name).exists():
-            return Path(folder) / name
-    raise FileNotFoundError(
-        f"Expected the raw file {FILES[0]} or {FILES[1]} in {folder} (got none); put an original there, or run "
-        f"'python datasets/inviscid_burgers/generate.py'"
-    )
+    return missing_file(folder, FILES)
 
 
 def _total(path: Path) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pitgeo.datasets.fields import Fields, check_finite
 from pitgeo.datasets.matlab import mat_shapes, read_mat
+from pitgeo.datasets.raw import missing_file, raw_file, split_numbers
 
 SIZE = 2048
 GRID = (SIZE,)
@@ -68,17 +69,10 @@ def read(
     most = TRAIN if split == "train" else TEST
     if not 1 <= samples <= most:
         raise ValueError(f"Expected 'samples' to be from 1 to {most} for split {split!r} (got {samples})")
-    path = _path(folder)
+    path = raw_file(folder, FILES, "shock_tube")
     number = _total(path)
-    if number < samples + others:
-        needed = f"{samples} samples" if not others else f"{samples + others} samples, training and test together,"
-        raise ValueError(
-            f"Expected at least {needed} in {path} (got {number}); ask for fewer, or generate more with "
-            f"datasets/shock_tube/generate.py"
-        )
-    start = 0 if split == "train" else number - samples
-    numbers = np.arange(start, start + samples)
-    stored = read_mat(path, _VARIABLES, slice(start, start + samples))
+    numbers = split_numbers(path, number, split, samples, others, "shock_tube")
+    stored = read_mat(path, _VARIABLES, slice(numbers[0], numbers[-1] + 1))
     x, y = (np.asarray(stored[name], np.float64) for name in _VARIABLES)
     y = y.reshape(samples, SIZE, -1)[..., -1:]  # the energy is the last of three, or alone
     for name, values in (("x", x), ("y", y)):
@@ -114,22 +108,12 @@ def total(folder: Path) -> int:
         FileNotFoundError: If there is no raw file.
         ValueError: If the file is broken or laid out otherwise.
     """
-    return _total(_path(folder))
+    return _total(raw_file(folder, FILES, "shock_tube"))
 
 
 def missing(folder: Path) -> list[str]:
     """Name of the raw file if there is neither it nor the one that takes its place."""
-    return [] if any((Path(folder) / name).exists() for name in FILES) else [FILES[0]]
-
-
-def _path(folder: Path) -> Path:
-    for name in FILES:
-        if (Path(folder) / name).exists():
-            return Path(folder) / name
-    raise FileNotFoundError(
-        f"Expected the raw file {FILES[0]} or {FILES[1]} in {folder} (got none); put an original there, or run "
-        f"'python datasets/shock_tube/generate.py'"
-    )
+    return missing_file(folder, FILES)
 
 
 def _total(path: Path) -> int:

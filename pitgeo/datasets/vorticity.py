@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pitgeo.datasets.benchmark import grid_positions
 from pitgeo.datasets.fields import Fields, check_finite
 from pitgeo.datasets.matlab import mat_shapes, read_mat
+from pitgeo.datasets.raw import missing_file, raw_file, split_numbers
 
 SIZE = 64
 GRID = (SIZE, SIZE)
@@ -64,7 +65,7 @@ def read(
             raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
     if resolution not in (SIZE, SIZE // 2, SIZE // 4):
         raise ValueError(f"Expected 'resolution' to be {SIZE}, {SIZE // 2} or {SIZE // 4} (got {resolution})")
-    path = _path(folder)
+    path = raw_file(folder, FILES, "vorticity")
     total, snapshots = _shape(path)
     if snapshots < history + steps:
         raise ValueError(
@@ -72,15 +73,8 @@ def read(
             f"together (got {snapshots}, the last axis, of {total} samples, the first axis); ask for fewer, or swap "
             f"the axes if they are reversed"
         )
-    if total < samples + others:
-        needed = f"{samples} samples" if not others else f"{samples + others} samples, training and test together,"
-        raise ValueError(
-            f"Expected at least {needed} in {path} (got {total}); ask for fewer, or generate more with "
-            f"datasets/vorticity/generate.py"
-        )
-    start = 0 if split == "train" else total - samples
-    numbers = np.arange(start, start + samples)
-    stored = read_mat(path, [VARIABLE], slice(start, start + samples))[VARIABLE]
+    numbers = split_numbers(path, total, split, samples, others, "vorticity")
+    stored = read_mat(path, [VARIABLE], slice(numbers[0], numbers[-1] + 1))[VARIABLE]
     stride = SIZE // resolution
     stored = stored[:, ::stride, ::stride, : history + steps]
     check_finite(f"'{VARIABLE}' in {path}", stored, numbers)
@@ -104,22 +98,12 @@ def total(folder: Path) -> int:
         FileNotFoundError: If there is no raw file.
         ValueError: If the file is broken or laid out otherwise.
     """
-    return _shape(_path(folder))[0]
+    return _shape(raw_file(folder, FILES, "vorticity"))[0]
 
 
 def missing(folder: Path) -> list[str]:
     """Name of the raw file if there is neither it nor the one that takes its place."""
-    return [] if any((Path(folder) / name).exists() for name in FILES) else [FILES[0]]
-
-
-def _path(folder: Path) -> Path:
-    for name in FILES:
-        if (Path(folder) / name).exists():
-            return Path(folder) / name
-    raise FileNotFoundError(
-        f"Expected the raw file {FILES[0]} or {FILES[1]} in {folder} (got none); put an original there, or run "
-        f"'python datasets/vorticity/generate.py'"
-    )
+    return missing_file(folder, FILES)
 
 
 def _shape(path: Path) -> tuple[int, int]:

@@ -1,0 +1,58 @@
+"""Finding a benchmark's raw file, and the part of it that a split takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def raw_file(folder: Path, names: Sequence[str], benchmark: str) -> Path:
+    """The raw file that is there: the first of its possible names.
+
+    Raises:
+        FileNotFoundError: If there is none.
+    """
+    for name in names:
+        if (Path(folder) / name).exists():
+            return Path(folder) / name
+    raise FileNotFoundError(
+        f"Expected the raw file {' or '.join(names)} in {folder} (got none); put an original there, or run "
+        f"'python datasets/{benchmark}/generate.py'"
+    )
+
+
+def missing_file(folder: Path, names: Sequence[str]) -> list[str]:
+    """Name of the raw file if there is neither it nor one that takes its place."""
+    return [] if any((Path(folder) / name).exists() for name in names) else [names[0]]
+
+
+def split_numbers(
+    path: Path, total: int, split: Literal["train", "test"], samples: int, others: int, benchmark: str
+) -> NDArray[np.int64]:
+    """Numbers of the samples of a split: the first of the file to train on, the last ones to test on.
+
+    Args:
+        path: The file, for messages.
+        total: Samples of the file.
+        split: ``"train"`` or ``"test"``.
+        samples: How many to take.
+        others: Samples of the other split, none of which may be among these.
+        benchmark: Whose generator to name in messages.
+
+    Raises:
+        ValueError: If there are too few.
+    """
+    if split not in ("train", "test"):
+        raise ValueError(f"Expected 'split' to be 'train' or 'test' (got {split!r})")
+    if total < samples + others:
+        needed = f"{samples} samples" if not others else f"{samples + others} samples, training and test together,"
+        raise ValueError(
+            f"Expected at least {needed} in {path} (got {total}); ask for fewer, or generate more with "
+            f"datasets/{benchmark}/generate.py"
+        )
+    start = 0 if split == "train" else total - samples
+    return np.arange(start, start + samples)
