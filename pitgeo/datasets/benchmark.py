@@ -137,7 +137,7 @@ class GridOptions(BenchmarkOptions):
     """Options of a benchmark whose samples share one grid."""
 
     @abstractmethod
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions ``[N, D]`` of the grid's points, and its points along each axis."""
 
     @abstractmethod
@@ -151,7 +151,7 @@ class GridOptions(BenchmarkOptions):
 
     def template(self) -> PointData:
         """A sample of zeros."""
-        pos, grid = self.positions()
+        pos, grid = self.grid_points()
         x, y = (torch.zeros(len(pos), channels) for channels in (self.values, len(self.targets)))
         return PointData(pos=torch.from_numpy(pos).float(), x=x, y=y, grid=grid)
 

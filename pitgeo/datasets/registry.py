@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from pitgeo.data import PointData
-from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, shock_tube, vorticity
+from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, naca, shock_tube, vorticity
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, GridOptions, Split
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
 from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.own_meshes import OwnMeshes
 from pitgeo.datasets.shared_mesh import SharedMesh
 
 
@@ -70,9 +72,32 @@ class ElasticityOptions(BenchmarkOptions):
         return Elasticity(self.root, split, self.protocol, samples)
 
 
-class InviscidBurgersOptions(GridOptions):
+class GeneratedOptions(GridOptions):
+    """Options of a benchmark on a grid that has a module to read it and one to generate it."""
+
+    reader: ClassVar[Any]
+    generator: ClassVar[str]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """How many samples to generate, as the generator's arguments."""
+        return {"samples": self.generate}
+
+    def missing(self) -> list[str]:
+        """Raw files that are not there."""
+        return list(self.reader.missing(self.raw))
+
+    def make(self, progress: bool) -> None:
+        """Generate the raw files."""
+        module = importlib.import_module(f"pitgeo.generators.{self.generator}")  # solvers are needed here alone
+        module.generate(self.raw, progress=progress, **self.numbers)
+
+
+class InviscidBurgersOptions(GeneratedOptions):
     """Options of ``data.name = "inviscid_burgers"``: a conservation law in one dimension, from start to final time."""
 
+    reader: ClassVar[Any] = inviscid_burgers
+    generator: ClassVar[str] = "inviscid_burgers"
     root: str = "datasets/inviscid_burgers"
     train: Count = 950
     test: Count = 128
@@ -88,26 +113,16 @@ class InviscidBurgersOptions(GridOptions):
         """Mesh fields that hold the targets."""
         return ("u",)
 
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the cells, from 0 on."""
         return inviscid_burgers.positions(), inviscid_burgers.GRID
-
-    def missing(self) -> list[str]:
-        """Raw files that are not there."""
-        return inviscid_burgers.missing(self.raw)
-
-    def make(self, progress: bool) -> None:
-        """Generate the raw files."""
-        from pitgeo.generators import inviscid_burgers as generator
-
-        generator.generate(self.raw, samples=self.generate, progress=progress)
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""
         return inviscid_burgers.read(self.raw, split, samples, others=self.others(split))
 
 
-class ShockTubeOptions(GridOptions):
+class ShockTubeOptions(GeneratedOptions):
     """Options of ``data.name = "shock_tube"``: Euler's equations in one dimension, from start to final energy.
 
     Args:
@@ -115,6 +130,8 @@ class ShockTubeOptions(GridOptions):
         coordinates: ``"unit"``: i/2048, as in the authors' code; ``"tube"``: from -5 to 5.
     """
 
+    reader: ClassVar[Any] = shock_tube
+    generator: ClassVar[str] = "shock_tube"
     root: str = "datasets/shock_tube"
     variables: Literal["conservative", "primitive"] = "conservative"
     coordinates: Literal["unit", "tube"] = "unit"
@@ -137,26 +154,16 @@ class ShockTubeOptions(GridOptions):
         """Input values of a point."""
         return 3
 
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the cells."""
         return shock_tube.positions(self.coordinates), shock_tube.GRID
-
-    def missing(self) -> list[str]:
-        """Raw files that are not there."""
-        return shock_tube.missing(self.raw)
-
-    def make(self, progress: bool) -> None:
-        """Generate the raw files."""
-        from pitgeo.generators import shock_tube as generator
-
-        generator.generate(self.raw, samples=self.generate, progress=progress)
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""
         return shock_tube.read(self.raw, split, samples, self.variables, self.coordinates, others=self.others(split))
 
 
-class Darcy2DOptions(GridOptions):
+class Darcy2DOptions(GeneratedOptions):
     """Options of ``data.name = "darcy2d"``: from a piecewise constant permeability to the pressure.
 
     Args:
@@ -165,6 +172,8 @@ class Darcy2DOptions(GridOptions):
         generate: Training samples to generate; ``generate_test`` for the other file.
     """
 
+    reader: ClassVar[Any] = darcy2d
+    generator: ClassVar[str] = "darcy2d"
     root: str = "datasets/darcy2d"
     resolution: Annotated[int, Field(ge=3, le=421)] = 211
     coordinates: Literal["true", "code"] = "true"
@@ -179,6 +188,11 @@ class Darcy2DOptions(GridOptions):
         return self.train
 
     @property
+    def numbers(self) -> dict[str, int]:
+        """How many samples to generate, as the generator's arguments."""
+        return {"samples": self.generate, "test_samples": self.generate_test}
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return ("permeability",)
@@ -188,19 +202,9 @@ class Darcy2DOptions(GridOptions):
         """Mesh fields that hold the targets."""
         return ("pressure",)
 
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
         return darcy2d.positions(self.resolution, self.coordinates), (self.resolution, self.resolution)
-
-    def missing(self) -> list[str]:
-        """Raw files that are not there."""
-        return darcy2d.missing(self.raw)
-
-    def make(self, progress: bool) -> None:
-        """Generate the raw files."""
-        from pitgeo.generators import darcy2d as generator
-
-        generator.generate(self.raw, samples=self.generate, test_samples=self.generate_test, progress=progress)
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""
@@ -236,7 +240,7 @@ class DarcySmallOptions(GridOptions):
         """Mesh fields that hold the targets."""
         return ("pressure",)
 
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
         return darcy_small.positions(self.resolution), (self.resolution, self.resolution)
 
@@ -256,7 +260,7 @@ class DarcySmallOptions(GridOptions):
         return darcy_small.read(self.raw, split, samples, self.resolution)
 
 
-class VorticityOptions(GridOptions):
+class VorticityOptions(GeneratedOptions):
     """Options of ``data.name = "vorticity"``: forced turbulence, from the first snapshots to the following ones.
 
     Args:
@@ -265,6 +269,8 @@ class VorticityOptions(GridOptions):
         resolution: Points along each side, every 64/n-th of the file.
     """
 
+    reader: ClassVar[Any] = vorticity
+    generator: ClassVar[str] = "vorticity"
     root: str = "datasets/vorticity"
     history: Annotated[int, Field(ge=1, le=29)] = 10
     steps: Annotated[int, Field(ge=1, le=29)] = 20
@@ -293,19 +299,9 @@ class VorticityOptions(GridOptions):
         """Input values of a point."""
         return self.history
 
-    def positions(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
         return vorticity.positions(self.resolution), (self.resolution, self.resolution)
-
-    def missing(self) -> list[str]:
-        """Raw files that are not there."""
-        return vorticity.missing(self.raw)
-
-    def make(self, progress: bool) -> None:
-        """Generate the raw files."""
-        from pitgeo.generators import vorticity as generator
-
-        generator.generate(self.raw, samples=self.generate, progress=progress)
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""
@@ -319,6 +315,55 @@ class VorticityOptions(GridOptions):
         return SharedMesh(self.fields(split, samples), self.inputs, self.targets, drawn=tuple({0: 0, last: 0}))
 
 
+class NACAOptions(GeneratedOptions):
+    """Options of ``data.name = "naca"``: transonic flow about airfoils, from the shape to the Mach number.
+
+    Args:
+        positions: Where distances are taken: ``"reference"``: on the C-grid's index square, with the physical
+            coordinates as input values (the paper's number); ``"physical"``: in space, as a point cloud has it, with
+            the coordinates as the only inputs.
+        convention: Test samples: ``"paper"``: number 1000 on; ``"last"``: the last of the file.
+    """
+
+    reader: ClassVar[Any] = naca
+    generator: ClassVar[str] = "naca"
+    root: str = "datasets/naca"
+    positions: Literal["reference", "physical"] = "reference"
+    convention: Literal["paper", "last"] = "paper"
+    train: Count = 1000
+    test: Count = 200
+    generate: Count = 1200
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Mesh fields that hold the input values."""
+        return ("place",) if self.positions == "reference" else ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Mesh fields that hold the targets."""
+        return ("mach",)
+
+    @property
+    def values(self) -> int:
+        """Input values of a point."""
+        return 2 if self.positions == "reference" else 0
+
+    def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+        """Positions of the reference grid."""
+        return naca.positions(), naca.GRID
+
+    def fields(self, split: Split, samples: int) -> Fields:
+        """What the raw files hold."""
+        return naca.read(self.raw, split, samples, self.convention, others=self.others(split))
+
+    def read(self, split: Split, samples: int) -> SharedMesh | OwnMeshes:
+        """The samples of a split; pictures show what is near the airfoil."""
+        window = ((-0.5, 1.7), (-0.9, 0.9))
+        shared = SharedMesh(self.fields(split, samples), ("place",), self.targets, physical=True, window=window)
+        return shared if self.positions == "reference" else OwnMeshes(shared)
+
+
 DATASETS: dict[str, type[BenchmarkOptions]] = {
     "elasticity": ElasticityOptions,
     "inviscid_burgers": InviscidBurgersOptions,
@@ -326,4 +371,5 @@ DATASETS: dict[str, type[BenchmarkOptions]] = {
     "darcy2d": Darcy2DOptions,
     "darcy_small": DarcySmallOptions,
     "vorticity": VorticityOptions,
+    "naca": NACAOptions,
 }
