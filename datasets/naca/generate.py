@@ -1,0 +1,11 @@
+"""Generate data like those of the NACA benchmark: ``python datasets/naca/generate.py --help``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pitgeo.generators import naca
+from pitgeo.generators.script import run_script, script_parser
+
+if __name__ == "__main__":
+    run_script(script_parser("NACA", Path(__file__).parent, 1200), naca.generate, naca.picture)
