@@ -82,8 +82,14 @@ class Predictor:
         """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
 
         Raises:
-            ValueError: If the mesh lacks an input field, or the model was trained on another dimension.
+            ValueError: If the mesh lacks an input field, the model was trained on a reference grid, or the model was trained on another dimension.
         """
+        if not getattr(self.config.data.options, "is_in_space", True):
+            raise ValueError(
+                f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
+                f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
+                f"'physical'"
+            )
         values = point_fields(mesh, self.inputs) if self.inputs else np.zeros((len(mesh.points), 0))
         data = PointData(
             pos=torch.from_numpy(np.asarray(mesh.points, np.float32)),

@@ -65,6 +65,11 @@ class BenchmarkOptions(BaseModel):
         return self.train + self.test
 
     @property
+    def is_in_space(self) -> bool:
+        """Whether positions are those of the mesh files, so that a model can predict on such a file."""
+        return True
+
+    @property
     def rollout(self) -> int:
         """How many steps a model predicts, each from the last ones."""
         return 1

@@ -280,6 +280,11 @@ class NACAOptions(GeneratedOptions):
     generate: Count = 1200
 
     @property
+    def is_in_space(self) -> bool:
+        """Whether positions are those of the mesh files, so that a model can predict on such a file."""
+        return self.positions == "physical"
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return ("place",) if self.positions == "reference" else ()

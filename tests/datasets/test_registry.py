@@ -11,6 +11,8 @@ from pitgeo.cli import main
 from pitgeo.config import load_config
 from pitgeo.datasets import DATASETS
 from pitgeo.run import dry_run
+from tests.datasets.test_naca import arrays as naca_arrays
+from tests.datasets.test_naca import write as write_naca
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 COUNTS = {
@@ -131,3 +133,23 @@ def test_evaluation_at_another_resolution(tmp_path, capsys):
     assert json.loads((tmp_path / "finer" / "evaluation.json").read_text())["data"]["resolution"] == 29
     assert main(["evaluate", checkpoint, "--quiet", "--set", "training.epochs=3"]) == 2
     assert "changes to the data alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("positions", ["reference", "physical"])
+def test_a_run_on_a_grid_round_a_body(tmp_path, positions):
+    raw = tmp_path / "data" / "raw"
+    raw.mkdir(parents=True)
+    write_naca(raw, naca_arrays(3))
+    sizes = [f"data.naca.{key}={count}" for key, count in zip(
+        ("train", "validation", "test", "generate"), (2, 1, 1, 3), strict=True)]  # fmt: skip
+    smaller = ["model.pit.channels=8", "model.pit.latent.cells=[6, 4]", "training.epochs=1"]
+    changes = [*sizes, *smaller, f'data.naca.positions="{positions}"']
+    if positions == "physical":
+        changes += ['model.pit.latent={method="farthest", number=24}', 'scaling.box="unit"']
+    found = run("naca", tmp_path / "data", tmp_path / "run", *changes)
+    assert found["samples"] == 1 and found["errors"]["mach"]["relative_l2"]["mean"] > 0
+    mesh = next((tmp_path / "run" / "meshes").glob("best*.vtu"))
+    output = ["--output", str(tmp_path / "predicted"), "--quiet"]
+    assert main(["predict", str(tmp_path / "run" / "best.ckpt"), str(mesh), *output]) == (
+        0 if positions == "physical" else 2  # on the reference grid, positions are not those of the mesh
+    )
