@@ -82,7 +82,8 @@ class Predictor:
         """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
 
         Raises:
-            ValueError: If the mesh lacks an input field, the model was trained on a reference grid, or the model was trained on another dimension.
+            ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
+                reference grid.
         """
         if not getattr(self.config.data.options, "is_in_space", True):
             raise ValueError(
