@@ -25,7 +25,15 @@ PUBLIC = {
         "project_",
     ],
     "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
-    "pitgeo.datasets": ["DATASETS", "Elasticity", "ElasticityOptions"],
+    "pitgeo.datasets": [
+        "BenchmarkOptions",
+        "DATASETS",
+        "Elasticity",
+        "ElasticityOptions",
+        "Fields",
+        "GridOptions",
+        "SharedMesh",
+    ],
 }
 
 
