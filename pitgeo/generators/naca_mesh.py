@@ -40,7 +40,7 @@ def airfoil() -> Floats:
     x = np.concatenate([x[:1], x[1:2] / 4, x[1:]])
     y = 0.6 * (0.2969 * np.sqrt(x) - 0.1260 * x - 0.3516 * x**2 + 0.2843 * x**3 - 0.1036 * x**4)
     y[-1] = 0.0  # the coefficients add up to nothing, but for rounding
-    upper, lower = np.stack([x, y], 1)[::-1], np.stack([x, -y], 1)[1:]
+    upper, lower = np.stack([x, y], 1)[::-1], np.stack([x, 0.0 - y], 1)[1:]  # no negative zero
     return np.concatenate([upper, lower])
 
 
