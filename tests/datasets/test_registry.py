@@ -146,6 +146,7 @@ def test_a_run_on_a_grid_round_a_body(tmp_path, positions):
     changes = [*sizes, *smaller, f'data.naca.positions="{positions}"']
     if positions == "physical":
         changes += ['model.pit.latent={method="farthest", number=24}', 'scaling.box="unit"']
+        changes += ['scaling.inputs="none"', 'scaling.targets="channel"']
     found = run("naca", tmp_path / "data", tmp_path / "run", *changes)
     assert found["samples"] == 1 and found["errors"]["mach"]["relative_l2"]["mean"] > 0
     mesh = next((tmp_path / "run" / "meshes").glob("best*.vtu"))
