@@ -18,6 +18,7 @@ from torch_geometric.data import InMemoryDataset
 from tqdm import tqdm
 
 from pitgeo.data import PointData
+from pitgeo.datasets.raw import open_npy
 from pitgeo.mesh import Mesh
 
 log = logging.getLogger(__name__)
@@ -236,21 +237,7 @@ def _total(positions: NDArray[Any]) -> int:
 
 
 def _open(path: Path) -> NDArray[Any]:
-    """A raw file, mapped rather than read."""
-    if not path.exists():
-        raise FileNotFoundError(
-            f"Expected the raw file {path} (got none); put the original there, or run "
-            f"'python datasets/elasticity/generate.py'"
-        )
-    try:
-        return cast("NDArray[Any]", np.load(path, mmap_mode="r"))
-    except PermissionError:
-        raise
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueError(
-            f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or generate it "
-            f"again"
-        ) from error
+    return open_npy(path, "elasticity")
 
 
 def _tensor(array: NDArray[Any]) -> torch.Tensor:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.datasets.benchmark import grid_positions
 from pitgeo.datasets.fields import Fields, check_finite
-from pitgeo.datasets.raw import split_numbers
+from pitgeo.datasets.raw import open_npy, split_numbers
 
 log = logging.getLogger(__name__)
 
@@ -104,20 +104,7 @@ def _open(folder: Path) -> dict[str, NDArray[Any]]:
     raw = {}
     for name, file in FILES.items():
         path = Path(folder) / file
-        if not path.exists():
-            raise FileNotFoundError(
-                f"Expected the raw file {path} (got none); put the original there, or run "
-                f"'python datasets/naca/generate.py'"
-            )
-        try:
-            raw[name] = cast("NDArray[Any]", np.load(path, mmap_mode="r"))
-        except PermissionError:
-            raise
-        except (ValueError, EOFError, OSError) as error:
-            raise ValueError(
-                f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or generate "
-                f"it again"
-            ) from error
+        raw[name] = open_npy(path, "naca")
         shape = raw[name].shape
         wanted = GRID if name != "Q" else (len(CHANNELS), *GRID)
         if name == "Q" and len(shape) == 4 and shape[2:] == GRID and shape[1] != len(CHANNELS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,29 @@ def raw_file(folder: Path, names: Sequence[str], benchmark: str) -> Path:
 def missing_file(folder: Path, names: Sequence[str]) -> list[str]:
     """Name of the raw file if there is neither it nor one that takes its place."""
     return [] if any((Path(folder) / name).exists() for name in names) else [names[0]]
+
+
+def open_npy(path: Path, benchmark: str) -> NDArray[Any]:
+    """A raw numpy file, mapped rather than read.
+
+    Raises:
+        FileNotFoundError: If there is none.
+        ValueError: If it is broken.
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            f"Expected the raw file {path} (got none); put the original there, or run "
+            f"'python datasets/{benchmark}/generate.py'"
+        )
+    try:
+        return cast("NDArray[Any]", np.load(path, mmap_mode="r"))
+    except PermissionError:
+        raise
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(
+            f"Expected {path} to be a complete numpy file (got: {error}); it looks truncated, so fetch or generate it "
+            f"again"
+        ) from error
 
 
 def split_numbers(

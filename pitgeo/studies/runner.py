@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -162,8 +161,7 @@ def _config(settings: Settings, benchmark: str) -> Path:
 
 
 def _threads(settings: Settings) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // settings.jobs)
+    return max(1, int(machine()["cores"]) // settings.jobs)
 
 
 def _claim(output: Path, settings: Settings) -> None:
