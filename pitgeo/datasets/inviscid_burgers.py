@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.datasets.fields import Fields, check_finite
-from pitgeo.datasets.matlab import mat_shapes, read_mat
+from pitgeo.datasets.matlab import named_shapes, read_mat
 from pitgeo.datasets.raw import missing_file, raw_file, split_numbers
 
 SIZE = 1024
@@ -92,14 +92,8 @@ def missing(folder: Path) -> list[str]:
 
 def _total(path: Path) -> int:
     """Samples of a file that is laid out as it should be."""
-    shapes = mat_shapes(path)
-    for name in _VARIABLES:
-        if name not in shapes:
-            there = ", ".join(sorted(shapes)) or "none"
-            raise ValueError(
-                f"Expected the variable '{name}' in {path} (got {there}); is this another benchmark's file?"
-            )
-        shape = shapes[name]
+    shapes = named_shapes(path, _VARIABLES)
+    for name, shape in shapes.items():
         wanted = f"Expected '{name}' in {path} to have shape (samples, {SIZE}) (got {shape}"
         if len(shape) == 2 and shape[0] == SIZE and shape[1] != SIZE:
             raise ValueError(

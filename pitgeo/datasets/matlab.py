@@ -93,6 +93,23 @@ def mat_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {name: shape for name, shape in found.items() if shape is not None}
 
 
+def named_shapes(path: Path, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Shapes of just these arrays of a MAT file, see :func:`mat_shapes`.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is not a MAT file, or lacks one of them.
+    """
+    shapes = mat_shapes(path)
+    for name in names:
+        if name not in shapes:
+            there = ", ".join(sorted(shapes)) or "none"
+            raise ValueError(
+                f"Expected the variable '{name}' in {path} (got {there}); is this another benchmark's file?"
+            )
+    return {name: shapes[name] for name in names}
+
+
 def _is_hdf5(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16).startswith(_HDF5_HEADERS) or bool(h5py.is_hdf5(path))
