@@ -126,9 +126,17 @@ class Trainer:
             )
 
 
-def epoch_seconds(metrics_csv: Path) -> list[float]:
-    """Seconds of every epoch of a run; nothing while there is no table."""
+def epoch_seconds(metrics_csv: Path, threads: int | None = None) -> list[float]:
+    """Seconds of every epoch of a run; nothing while there is no table.
+
+    Args:
+        metrics_csv: The run's table.
+        threads: Threads of the run. With one, time on the processor counts where it is less than that on the clock:
+            other programs lengthen the latter alone.
+    """
     if not metrics_csv.exists():
         return []
     with metrics_csv.open(newline="", encoding="utf-8") as file:
-        return [float(row["seconds"]) for row in csv.DictReader(file)]
+        rows = list(csv.DictReader(file))
+    columns = ("seconds", "cpu_seconds") if threads == 1 else ("seconds",)
+    return [min(float(row[name]) for name in columns if row.get(name)) for row in rows]

@@ -177,3 +177,10 @@ def test_the_stand_in_takes_what_the_command_line_takes(tmp_path: Path, config: 
     overrides = ['model.name="mlp"', "training.seed=3", "training.epochs=9"]
     changed = load_config(config, overrides)
     assert (changed.model.name, changed.training.seed, changed.training.epochs) == ("mlp", 3, 9)
+
+
+def test_epoch_seconds_of_one_thread_are_those_of_the_processor(tmp_path: Path) -> None:
+    table = tmp_path / "metrics.csv"
+    table.write_text("epoch,seconds,cpu_seconds\n1,9.0,3.0\n2,4.0,5.0\n")
+    assert _runs.epoch_seconds(table, threads=1) == [3.0, 4.0]
+    assert _runs.epoch_seconds(table, threads=2) == _runs.epoch_seconds(table) == [9.0, 4.0]

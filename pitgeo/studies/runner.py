@@ -92,9 +92,10 @@ def run_study(
 ) -> dict[str, Any]:
     """Run what is missing of a study, and write ``<name>.json``, ``.csv``, ``.md`` and ``.png`` to a folder.
 
-    Minutes become epochs once: two epochs of every variant are timed, with as many runs side by side as later, and the
-    number of epochs is kept in ``calibration.json``, so that a schedule means the same in every rerun. Runs of other
-    benchmarks and seeds that the folder already holds are merged into the tables.
+    Minutes become epochs once: two epochs of every variant are timed, with as many runs side by side as later (on the
+    processor where each has one thread: other programs of the machine then change nothing). The number of epochs is
+    kept in ``calibration.json``, so that a schedule means the same in every rerun. Runs of other benchmarks and seeds
+    that the folder already holds are merged into the tables.
 
     Args:
         name: The study's name, for the files.
@@ -137,7 +138,7 @@ def run_study(
         "jobs": settings.jobs,
         "threads": _threads(settings),
         "overrides": list(settings.overrides),
-        "runs": _collect(study, output, epochs),
+        "runs": _collect(study, output, epochs, _threads(settings)),
         "machine": machine(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "versions": versions(),
@@ -193,7 +194,7 @@ def _calibrate(tasks: Sequence[_Task], output: Path, settings: Settings) -> dict
     groups = {task.group: task for task in tasks if task.group not in known}
     _parallel([(_time, task, output, settings) for task in groups.values()], "calibration", settings)
     for group in groups:
-        seconds = epoch_seconds(output / "runs" / group / "calibration" / "metrics.csv")[-1]
+        seconds = epoch_seconds(output / "runs" / group / "calibration" / "metrics.csv", _threads(settings))[-1]
         known[group] = {"seconds_per_epoch": seconds, "epochs": max(1, round(60 * settings.minutes / seconds))}
     write_json(path, known)
     return {group: int(entry["epochs"]) for group, entry in known.items()}
@@ -236,7 +237,7 @@ def _parallel(calls: Sequence[tuple[Any, ...]], title: str, settings: Settings) 
         pool.shutdown(cancel_futures=True)
 
 
-def _collect(study: Study, output: Path, epochs: dict[str, int]) -> list[dict[str, Any]]:
+def _collect(study: Study, output: Path, epochs: dict[str, int], threads: int) -> list[dict[str, Any]]:
     """All finished runs of the folder, those of earlier calls among them."""
     rows = []
     for benchmark in study.full:
@@ -244,11 +245,13 @@ def _collect(study: Study, output: Path, epochs: dict[str, int]) -> list[dict[st
             group = _Task(benchmark, label, changes, 0).group
             for folder in sorted((output / "runs" / group).glob("seed*"), key=lambda path: int(path.name[4:])):
                 if (folder / "evaluation.json").exists():
-                    rows.append(_row(benchmark, label, folder, epochs[group], study.resolutions))
+                    rows.append(_row(benchmark, label, folder, epochs[group], study.resolutions, threads))
     return rows
 
 
-def _row(benchmark: str, label: str, folder: Path, epochs: int, resolutions: Sequence[int]) -> dict[str, Any]:
+def _row(
+    benchmark: str, label: str, folder: Path, epochs: int, resolutions: Sequence[int], threads: int
+) -> dict[str, Any]:
     found = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
     measured = folder / "measured.json"
     used = json.loads(measured.read_text(encoding="utf-8")) if measured.exists() else {}
@@ -259,7 +262,7 @@ def _row(benchmark: str, label: str, folder: Path, epochs: int, resolutions: Seq
         **_errors(found),
         "parameters": found["parameters"],
         "epochs": epochs,
-        "training_seconds": round(sum(epoch_seconds(folder / "metrics.csv")), 2),
+        "training_seconds": round(sum(epoch_seconds(folder / "metrics.csv", threads)), 2),
         "peak_memory_bytes": used.get("peak_memory_bytes"),
         "steps": [target["relative_l2"]["mean"] for target in found["errors"].values()],
         "length_scales": found["length_scales"],

@@ -19,14 +19,15 @@ from pitgeo.training.module import OperatorModule
 
 log = logging.getLogger(__name__)
 
-COLUMNS = ("epoch", "train_loss", "val_error", "lr", "seconds")
+COLUMNS = ("epoch", "train_loss", "val_error", "lr", "seconds", "cpu_seconds")
 
 
 class History(Callback):
-    """Write ``epoch, train_loss, val_error, lr, seconds`` of every epoch to a CSV file and to the loggers.
+    """Write ``epoch, train_loss, val_error, lr, seconds, cpu_seconds`` of every epoch to a CSV file and to the loggers.
 
     ``train_loss`` is the mean over the samples of the epoch as they were met, ``lr`` the last one used, ``seconds``
-    the time of the epoch with its validation. The rows, and the sums of an unfinished epoch, are in the checkpoint: a
+    the time of the epoch with its validation, ``cpu_seconds`` what the process used of the processors meanwhile, which
+    other programs do not lengthen. The rows, and the sums of an unfinished epoch, are in the checkpoint: a
     resumed run writes the whole table.
 
     Args:
@@ -39,8 +40,9 @@ class History(Callback):
         self.loss = 0.0
         self.samples = 0
         self.seconds = 0.0
+        self.cpu_seconds = 0.0
         self.rate = 0.0
-        self._since: float | None = None
+        self._since: tuple[float, float] | None = None
 
     @property
     def mean_loss(self) -> float:
@@ -48,28 +50,32 @@ class History(Callback):
         return self.loss / max(self.samples, 1)
 
     @property
-    def elapsed(self) -> float:
-        """Seconds of the epoch so far, interruptions left out."""
-        return self.seconds + (time.monotonic() - self._since if self._since is not None else 0.0)
+    def elapsed(self) -> tuple[float, float]:
+        """Seconds, and seconds of the processors, of the epoch so far, interruptions left out."""
+        now = _clocks()
+        wall, cpu = self._since or now
+        return self.seconds + now[0] - wall, self.cpu_seconds + now[1] - cpu
 
     def state_dict(self) -> dict[str, Any]:
         """The rows, and the sums of the unfinished epoch."""
+        seconds, cpu_seconds = self.elapsed
         return {
             "rows": [dict(row) for row in self.rows],
             "loss": self.loss,
             "samples": self.samples,
-            "seconds": self.elapsed,
+            "seconds": seconds,
+            "cpu_seconds": cpu_seconds,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on with another run's rows and sums."""
         self.rows = [dict(row) for row in state_dict["rows"]]
         self.loss, self.samples = state_dict["loss"], state_dict["samples"]
-        self.seconds = state_dict["seconds"]
+        self.seconds, self.cpu_seconds = state_dict["seconds"], state_dict.get("cpu_seconds", 0.0)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Start the clock, and drop rows that a crashed run wrote after its last checkpoint."""
-        self._since = time.monotonic()
+        self._since = _clocks()
         if trainer.is_global_zero:
             self._write()
 
@@ -91,15 +97,18 @@ class History(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Add the row of an epoch."""
+        seconds, cpu_seconds = self.elapsed
         row: dict[str, float | int | None] = {
             "epoch": trainer.current_epoch + 1,
             "train_loss": self.mean_loss,
             "val_error": cast(OperatorModule, pl_module).validation_error,
             "lr": self.rate,
-            "seconds": round(self.elapsed, 3),
+            "seconds": round(seconds, 3),
+            "cpu_seconds": round(cpu_seconds, 3),
         }
         self.rows.append(row)
-        self.loss, self.samples, self.seconds, self._since = 0.0, 0, 0.0, time.monotonic()
+        self.loss, self.samples, self.seconds, self.cpu_seconds = 0.0, 0, 0.0, 0.0
+        self._since = _clocks()
         for logger in trainer.loggers:
             numbers = {f"epoch/{name}": value for name, value in row.items() if value is not None and name != "epoch"}
             logger.log_metrics(numbers, trainer.global_step)
@@ -115,3 +124,7 @@ class History(Callback):
         table.writeheader()
         table.writerows(self.rows)
         write_atomic(self.path, text.getvalue().encode())
+
+
+def _clocks() -> tuple[float, float]:
+    return time.monotonic(), time.process_time()
