@@ -52,6 +52,8 @@ class Mesh:
         point_data: Fields ``[N]`` or ``[N, components]`` by name.
         cell_data: For each name one array a block of cells.
         field_data: Facts of the whole mesh by name.
+        point_sets: Numbers of the points in each named set.
+        cell_sets: For each name the numbers of its cells in every block, one array a block.
         plane: The third coordinate of a planar mesh, put back when it is written.
         path: The file it came from, for messages.
 
@@ -64,6 +66,8 @@ class Mesh:
     point_data: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     cell_data: Mapping[str, tuple[NDArray[Any], ...]] = field(default_factory=dict)
     field_data: Mapping[str, Any] = field(default_factory=dict)
+    point_sets: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    cell_sets: Mapping[str, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
     plane: float = 0.0
     path: Path | None = None
 
