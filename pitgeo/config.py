@@ -45,17 +45,20 @@ class ScalingConfig(_Table):
     """What is brought to unit size: the positions, the input values, the targets.
 
     ``"channel"`` has one mean and scale for all points, ``"point"`` one for every point of a mesh that all share.
+    ``log`` names the inputs and targets, all positive, whose logarithm is scaled.
     """
 
     box: Literal["none", "unit"] = "none"
     inputs: Literal["none", "channel", "point"] = "none"
     targets: Literal["none", "channel", "point"] = "channel"
+    log: tuple[str, ...] = ()
 
 
 class TrainingConfig(_Table):
     """How the weights are found.
 
-    ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient.
+    ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
+    ``start_from`` is a checkpoint of the same model, on perhaps other inputs and targets, to go on from.
     """
 
     epochs: PositiveInt = 100
@@ -70,6 +73,7 @@ class TrainingConfig(_Table):
     device: Literal["auto", "cpu", "gpu"] = "auto"
     devices: PositiveInt = 1
     precision: Literal["32", "bf16"] = "32"
+    start_from: str = ""
 
     @property
     def norm(self) -> Literal[1, 2]:

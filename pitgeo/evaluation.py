@@ -27,6 +27,7 @@ from pitgeo.metrics import relative_error
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.predict import Predictor, load
 from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.training.module import known
 
 log = logging.getLogger(__name__)
 
@@ -76,16 +77,18 @@ def evaluate(
         if wrong:
             raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
         config = parse_config(config.plain(), overrides, source=str(checkpoint))
-    samples = getattr(config.data.options, f"{split}_samples")()
+    samples = config.data.options.split_samples(split, progress)
     if len(samples) == 0:
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
 
     start = time.perf_counter()
     predictions = _predict(predictor, samples, config.training.batch_size, progress)
     seconds = time.perf_counter() - start
+    labels: tuple[str, ...] = tuple(getattr(samples, "targets", predictor.targets))
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
-    errors = {name: _errors(predictions, truths, norm) for name, norm in NORMS}
+    predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
+    errors = {name: _errors(predictions, truths, norm, predictor.module.floor) for name, norm in NORMS}
     order = np.argsort(errors["relative_l2"].mean(1), kind="stable")
     chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
 
@@ -102,7 +105,7 @@ def evaluate(
         "epochs": config.training.epochs,
         "errors": {
             target: {name: _statistics(values[:, channel]) for name, values in errors.items()}
-            for channel, target in enumerate(predictor.targets)
+            for channel, target in enumerate(labels)
         },
         **{
             which: {"sample_id": ids[number], "relative_l2": float(errors["relative_l2"][number].mean())}
@@ -120,7 +123,7 @@ def evaluate(
     }
     draw(predictor, samples, predictions, chosen, result, folder / "pictures")
     export(samples, chosen, result, folder / "meshes")
-    if getattr(config.data.options, "rollout", 1) > 1:
+    if config.data.options.rollout > 1 or getattr(samples, "steps", 0) > 1:
         means = {name: [row[name]["mean"] for row in result["errors"].values()] for name, _ in NORMS}
         plots.error_growth(means, folder / "pictures" / "growth.png")
     metrics = checkpoint.parent / "metrics.csv"
@@ -247,7 +250,8 @@ def _predict(predictor: Predictor, samples: Any, size: int, progress: bool) -> l
             if isinstance(samples, SharedMesh):
                 parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
             else:
-                parts = predictor.predict(batch).split_with_sizes([sample.y.shape[0] for sample in batch])
+                points = [sample.y.shape[0] for sample in batch]
+                parts = predictor.predict(batch, getattr(samples, "steps", 0)).split_with_sizes(points)
             for sample, prediction in zip(batch, parts, strict=True):
                 if not bool(torch.isfinite(prediction).all()):
                     raise ValueError(
@@ -259,10 +263,14 @@ def _predict(predictor: Predictor, samples: Any, size: int, progress: bool) -> l
     return predictions
 
 
-def _errors(predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2]) -> NDArray[np.float64]:
+def _errors(
+    predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2], floor: Tensor | None = None
+) -> NDArray[np.float64]:
     """Errors ``[samples, channels]``."""
+    floor = None if floor is None else floor.cpu()
     pairs = zip(predictions, truths, strict=True)
-    return torch.cat([relative_error(prediction, truth, norm=norm) for prediction, truth in pairs]).double().numpy()
+    errors = [relative_error(prediction, truth, norm=norm, floor=floor) for prediction, truth in pairs]
+    return torch.cat(errors).double().numpy()
 
 
 def _scales(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:

@@ -16,6 +16,7 @@ def relative_error(
     batch_size: int | None = None,
     norm: Literal[1, 2] = 2,
     sample_id: Tensor | None = None,
+    floor: Tensor | None = None,
 ) -> Tensor:
     r"""Relative l1 or l2 error of every sample and channel.
 
@@ -32,6 +33,7 @@ def relative_error(
         batch_size: Number of samples ``B``; ``None`` for the last entry of ``batch`` plus one.
         norm: ``1`` or ``2``.
         sample_id: Numbers of the samples in their data set, ``[B]``, for messages.
+        floor: Size ``[K]`` that a target's values count as at least, so that those near zero have an error too.
 
     Shapes:
         - **output** ``[B, K]``
@@ -69,6 +71,9 @@ def relative_error(
     truth = target.double()
     error = _norm(prediction.double() - truth, pointer, norm)
     size = _norm(truth, pointer, norm)
+    if floor is not None:
+        count = pointer.diff()[:, None].double()
+        size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
     if bool((size == 0).any()):
         sample, channel = (int(number) for number in (size == 0).nonzero()[0])
         name = int(sample_id.flatten()[sample]) if sample_id is not None else sample

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Batch
 
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
-from pitgeo.mesh import WRITABLE, Mesh, point_fields, read_mesh, write_mesh
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import WRITABLE, Mesh, read_mesh, write_mesh
 from pitgeo.models import Shape, build
+from pitgeo.neighborhood import Neighborhood
+from pitgeo.neighbors import quantile
+from pitgeo.nn import PiT
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
+from pitgeo.transforms import AttentionGraphs
 
 log = logging.getLogger(__name__)
+
+CHUNK = 65_536
+"""Output points at a time, where one sample has more."""
 
 __all__ = ["Predictor", "load", "predict_files"]
 
@@ -42,8 +49,9 @@ class Predictor:
         self.config = config
         self.facts = facts
         self.path = path
-        self.inputs: tuple[str, ...] = tuple(facts["inputs"])
-        self.targets: tuple[str, ...] = tuple(facts["targets"])
+        self.chunk = CHUNK
+        self.table = FieldTable.parse(facts["table"])
+        self.targets: tuple[str, ...] = self.table.target_labels
         self.transform = config.transform(facts["box_scale"])
 
     @property
@@ -56,8 +64,13 @@ class Predictor:
         """Number of trained parameters."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
-    def predict(self, data: PointData | Sequence[PointData]) -> Tensor:
+    def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> Tensor:
         """Values ``[M, K]`` at the output points of one raw sample, or of several one after another.
+
+        Args:
+            data: The samples.
+            steps: Predict so many states, one after the other, ``[M, steps * K]``, see :meth:`roll_out`; 0 for the one
+                application that the model was trained for.
 
         Raises:
             ValueError: If the sample has other channels or axes than those the model was trained on.
@@ -71,53 +84,102 @@ class Predictor:
                     f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
                     f"{sample.x.shape[-1]} values)"
                 )
-        return self.predict_prepared(Batch.from_data_list([self.transform(sample) for sample in samples]))
+        if not steps and len(samples) == 1 and self._is_large(samples[0]):
+            return self._in_chunks(samples[0])
+        batch = Batch.from_data_list([self.transform(sample) for sample in samples])
+        return self.roll_out(batch, steps) if steps else self.predict_prepared(batch)
 
     def predict_prepared(self, batch: PointData) -> Tensor:
         """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
         with torch.inference_mode():
             return cast(Tensor, self.module(batch.to(self.module.device)).cpu())
 
-    def predict_mesh(self, mesh: Mesh) -> Mesh:
+    def roll_out(self, batch: PointData, steps: int) -> Tensor:
+        """States ``[M, steps * K]`` that follow, one after the other, each from the last one.
+
+        Args:
+            batch: A batch that :attr:`transform` has been applied to, its last ``K`` input values being the state.
+            steps: How many.
+        """
+        batch, states = copy.copy(batch), []
+        for _ in range(steps):
+            states.append(self.predict_prepared(batch))
+            state = states[-1].to(batch.x)
+            batch.x = torch.cat([batch.x[..., : -state.shape[-1]], state], -1)
+        return torch.cat(states, -1)
+
+    def predict_mesh(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Mesh:
         """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
+
+        Inputs that lie far outside those of the training set are named in the log.
+
+        Args:
+            mesh: The mesh, with the input fields.
+            parameters: Inputs of the mesh as a whole that it does not hold itself.
 
         Raises:
             ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
                 reference grid.
         """
-        if not getattr(self.config.data.options, "is_in_space", True):
+        if not self.config.data.options.is_in_space:
             raise ValueError(
                 f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
                 f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
                 f"'physical'"
             )
-        values = point_fields(mesh, self.inputs) if self.inputs else np.zeros((len(mesh.points), 0))
-        data = PointData(
-            pos=torch.from_numpy(np.asarray(mesh.points, np.float32)),
-            x=torch.from_numpy(np.asarray(values, np.float32)),
-        )
-        prediction = self.predict(data).double().numpy()
-        result = mesh
-        for channel, name in enumerate(self.targets):
-            result = result.with_point_data(f"{name}_prediction", prediction[:, channel], "replace")
-            if name in mesh.point_data:
-                truth = _truth(mesh, name)
-                if truth is not None:
-                    result = result.with_point_data(f"{name}_error", prediction[:, channel] - truth, "replace")
-        return result
+        sample = self.table.mesh_sample(mesh, parameters)
+        for warning in self.outside(mesh, parameters):
+            log.warning("%s: %s", mesh.path or "the mesh", warning)
+        prediction = self.table.split(mesh, self.predict(sample).double().numpy())
+        truth = self.table.truth(mesh, parameters)
+        result = self.table.add(mesh, prediction, "_prediction")
+        return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
 
+    def _is_large(self, sample: PointData) -> bool:
+        """Whether the output points are to be taken in parts."""
+        many = sample.points("output")[0].shape[0] > self.chunk
+        return many and isinstance(self.model, PiT) and self.model.has_local_decoder
 
-def _truth(mesh: Mesh, name: str) -> NDArray[np.float64] | None:
-    """A target's field, if it can be compared with a prediction."""
-    try:
-        truth = point_fields(mesh, [name])
-    except ValueError as error:
-        log.warning("No error of %r is written: %s", name, error)
-        return None
-    if truth.shape[1] != 1:
-        log.warning("No error of %r is written: it has %d components in %s, not 1", name, truth.shape[1], mesh.path)
-        return None
-    return truth[:, 0]
+    def _in_chunks(self, sample: PointData) -> Tensor:
+        """Values at the output points of one raw sample, some points at a time.
+
+        The decoder's graph is found for every part, in the positions as they came, like that of a whole sample.
+        """
+        model = cast(PiT, self.model)
+        for step in self.transform.transforms:
+            if isinstance(step, AttentionGraphs):
+                sample = replace(step, decoder=None, output=None)(sample)
+                raw, graphs = sample, step
+            else:
+                sample = step(sample)
+        targets, sources = (raw.points(kind)[0] for kind in ("output", "latent"))
+
+        def graph(rows: slice) -> Neighborhood:
+            hood = quantile(targets[rows], sources, cast(float, graphs.decoder), graphs.metric)
+            device = self.module.device
+            return Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
+
+        def apply(data: PointData) -> Tensor:
+            return model.in_chunks(data, self.chunk, graph)
+
+        with torch.inference_mode():
+            return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
+
+    def outside(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> list[str]:
+        """A sentence for every input that leaves the range of the training set by more than a tenth of it."""
+        if self.facts.get("ranges") is None:
+            return []
+        found = []
+        values = self.table.read(mesh, parameters)
+        names = [name for field in self.table.inputs for name in (field.name,) * field.stored]
+        for name, column, (low, high) in zip(names, values.T, self.facts["ranges"], strict=True):
+            margin = (high - low) / 10
+            if column.min() < low - margin or column.max() > high + margin:
+                found.append(
+                    f"{name!r} runs from {column.min():.4g} to {column.max():.4g}, outside of the {low:.4g} to "
+                    f"{high:.4g} of the training set: do not rely on the prediction"
+                )
+        return list(dict.fromkeys(found))
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:
@@ -140,9 +202,16 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
         weights = checkpoint["state_dict"]
         scalings = []
         for name in ("input_scaling", "target_scaling"):
-            mean, std, grid = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid"))
-            scalings.append(Scaling(mean, std, tuple(grid.tolist())))
-        module = OperatorModule(model, scalings[0], scalings[1], config.training, facts=copy.deepcopy(facts))
+            mean, std, grid, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid", "is_log"))
+            scalings.append(Scaling(mean, std, tuple(grid.tolist()), logs.nonzero()[:, 0].tolist()))
+        module = OperatorModule(
+            model,
+            scalings[0],
+            scalings[1],
+            config.training,
+            facts=copy.deepcopy(facts),
+            scalars=weights["sizes"],
+        )
         module.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(

@@ -22,6 +22,7 @@ from pitgeo._runs import Run, Trainer, epoch_seconds
 from pitgeo.config import RunConfig, difference, load_config
 from pitgeo.evaluation import NORMS, SPLITS, versions, write_json
 from pitgeo.metrics import relative_error
+from pitgeo.processes import cores
 from pitgeo.training.checkpoint_io import write_atomic
 
 LABELS = {"pit": "PiT", "mlp": "pointwise MLP", "mean_field": "training mean field"}
@@ -101,7 +102,7 @@ def mean_field(config: RunConfig) -> Run:
         ValueError: If samples have different numbers of points, so that points of one number do not correspond.
     """
     options = config.data.options
-    training, test = options.train_samples(), options.test_samples()
+    training, test = options.training_parts()[0], options.test_samples()
     shapes = {tuple(sample.y.shape) for samples in (training, test) for sample in samples}
     if len(shapes) != 1:
         raise ValueError(f"Expected all samples to have one number of points for a mean field (got {sorted(shapes)})")
@@ -167,10 +168,9 @@ def machine() -> dict[str, Any]:
     if cpuinfo.exists():
         names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
         processor = names[0] if names else processor
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "processor": processor,
-        "cores": cores,
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "accelerator": torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,

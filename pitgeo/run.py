@@ -16,16 +16,18 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from lightning.pytorch.utilities import rank_zero_only
-from torch import nn
+from torch import Tensor, nn
 
 from pitgeo.config import RunConfig, difference, to_toml
 from pitgeo.data import PointData
+from pitgeo.datasets.meshes import MeshSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions
+from pitgeo.fields import FieldTable
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
 from pitgeo.scaling import Scaling
-from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, torch_device, write_atomic
+from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, start_from, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
@@ -82,7 +84,7 @@ def train(
             return finished
         options = config.data.options
         if not options.is_ready():
-            log.info("The raw files of %s are missing in %s: generating them", config.data.name, options.root)
+            log.info("The raw files of %s are missing: generating them", config.data.name)
             options.prepare(progress=progress)
         module, samples, held_out = _prepare(config, progress)
         if first:
@@ -108,18 +110,18 @@ def dry_run(config: RunConfig) -> list[str]:
     """
     options = config.data.options
     sample = options.template()
-    source = "from the raw files" if options.is_ready() else "as declared; the raw files are not there yet"
+    train, validation, test = options.counts()
     sample = config.transform(_box_scale(config, [sample]))(sample)
+    labels = options.table(sample).target_labels
     model = build(config.model.options, _shape(config, [sample]))
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
-    split = f"{options.train - options.validation} train, {options.validation} validation"
     return [
-        f"data: {config.data.name} ({split}, {options.test} test), {source}",
+        f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.source}",
         f"input points: {sample.pos.shape[0]} in {sample.pos.shape[1]}D",
         f"input channels: {sample.input_dim} ({sample.pos.shape[1]} coordinates, {sample.x.shape[1]} values)",
         f"latent points: {latent.shape[0]}",
         f"output points: {output.shape[0]}",
-        f"output channels: {sample.y.shape[1]} ({', '.join(options.targets)})",
+        f"output channels: {sample.y.shape[1]} ({', '.join(labels)})",
         f"model: {config.model.name}",
         f"parameters: {_parameters(model):,}",
     ]
@@ -127,32 +129,89 @@ def dry_run(config: RunConfig) -> list[str]:
 
 def _prepare(config: RunConfig, progress: bool) -> tuple[OperatorModule, Sequence[PointData], Sequence[PointData]]:
     options = config.data.options
-    raw, validation = options.training_parts()
-    box_scale = _box_scale(config, raw)
+    raw, validation = options.training_parts(progress)
+    table = options.table(raw[0])
+    earlier = read_checkpoint(Path(config.training.start_from)) if config.training.start_from else None
+    box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
-    held_out = _transformed(validation, transform, progress) if options.validation else []
+    held_out = _transformed(validation, transform, progress) if len(validation) else []
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)
-    inputs, targets = (_scaling(samples, name, getattr(config.scaling, f"{name}s")) for name in ("input", "target"))
-    module = OperatorModule(model, inputs, targets, config.training, facts=_facts(config, shape, box_scale))
+    kinds, logs = config.scaling, _logs(config, table)
+    inputs = _scaling(samples, "x", kinds.inputs, logs[0])
+    targets = _scaling(samples, "y", kinds.targets, logs[1])
+    facts = _facts(config, shape, box_scale, table)
+    facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
+    module = OperatorModule(
+        model, inputs, targets, config.training, facts=facts, scalars=_sizes(samples, table.scalars)
+    )
+    if earlier is not None:
+        start_from(module, earlier, Path(config.training.start_from))
     return module, samples, held_out
+
+
+def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
+    """The scale of positions that the weights of an earlier run go with."""
+    old, new = earlier["pitgeo"]["config"]["scaling"]["box"], config.scaling.box
+    if old != new:
+        raise ValueError(f"Expected scaling.box = {old!r}, as in {config.training.start_from} (got {new!r})")
+    scale: float | None = earlier["pitgeo"]["box_scale"]
+    return scale
 
 
 def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[PointData]:
     """Samples as the model takes them, in memory."""
     ready = samples.with_transform(transform, progress)
-    return ready if isinstance(ready, SharedMesh) else list(ready)
+    return ready if isinstance(ready, (SharedMesh, MeshSamples)) else list(ready)
 
 
-def _scaling(samples: Sequence[PointData], name: str, kind: Literal["none", "channel", "point"]) -> Scaling:
-    key = {"input": "x", "target": "y"}[name]
+def _scaling(
+    samples: Sequence[PointData], key: Literal["x", "y"], kind: Literal["none", "channel", "point"], logs: list[int]
+) -> Scaling:
+    name = {"x": "inputs", "y": "targets"}[key]
     if kind != "point":
-        return Scaling.fit((sample[key] for sample in samples), kind)
+        if any("y_mask" in sample for sample in samples[:1]) and key == "y":
+            return _masked_scaling(samples, kind, logs)
+        return Scaling.fit((sample[key] for sample in samples), kind, logs)
     if not isinstance(samples, SharedMesh):
-        raise ValueError(f"Expected scaling.{name}s = 'none' or 'channel' where meshes differ (got 'point')")
+        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' where meshes differ (got 'point')")
+    if logs:
+        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' with scaling.log (got 'point')")
     return Scaling.fit_points(getattr(samples, key), samples.grid)
+
+
+def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
+    """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
+    parts = [
+        Scaling.fit(
+            (sample.y[sample.y_mask[:, channel], channel, None] for sample in samples), kind, [0] * (channel in logs)
+        )
+        for channel in range(samples[0].y.shape[1])
+    ]
+    mean, std = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "std"))
+    return Scaling(mean, std, (), logs)
+
+
+def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
+    """Input and target channels whose logarithm is scaled."""
+    found: list[list[int]] = []
+    names = {field.name for field in (*table.inputs, *table.targets) if field.categories is None}
+    if wrong := [name for name in config.scaling.log if name not in names]:
+        raise ValueError(f"Expected scaling.log to name inputs or targets, among {sorted(names)} (got {wrong})")
+    for fields in (table.inputs, table.targets):
+        owners = [field.name for field in fields for _ in range(field.channels)]
+        found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])
+    return found[0], found[1]
+
+
+def _sizes(samples: Sequence[PointData], scalars: int) -> Tensor | None:
+    """Root of the mean square of every number of the whole mesh."""
+    if scalars == 0:
+        return None
+    values = torch.stack([sample.y[0, -scalars:].double() for sample in samples])
+    return values.square().mean(0).sqrt().clamp(min=torch.finfo(torch.float32).tiny).float()
 
 
 def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
@@ -179,15 +238,13 @@ def _meshes(samples: Sequence[PointData]) -> Sequence[PointData]:
     return samples[:1] if isinstance(samples, SharedMesh) else samples
 
 
-def _facts(config: RunConfig, shape: Shape, box_scale: float | None) -> dict[str, Any]:
+def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
     """What a checkpoint says about itself."""
-    options = config.data.options
     return {
         "format": FORMAT,
         "config": config.plain(),
         "shape": asdict(shape),
-        "inputs": list(options.inputs),
-        "targets": list(options.targets),
+        "table": table.plain(),
         "box_scale": box_scale,
         "versions": versions(),
     }
@@ -241,7 +298,7 @@ def _finished(config: RunConfig, output: Path) -> Trained | None:
     if not report.exists() or not metrics.exists():
         return None
     epochs = len(metrics.read_text(encoding="utf-8").splitlines()) - 1
-    name = "best.ckpt" if config.data.options.validation else "last.ckpt"
+    name = "best.ckpt" if config.data.options.counts()[1] else "last.ckpt"
     evaluation = json.loads(report.read_text(encoding="utf-8"))
     if epochs < config.training.epochs or evaluation["checkpoint"] != name:  # it was evaluated on the way
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import torch
@@ -20,14 +20,15 @@ class Scaling(nn.Module):
     .. math::
         \hat{x}_k = (x_k - \mu_k) / \sigma_k
 
-    A constant channel is only shifted. ``mean`` and ``std`` are buffers: they travel with the weights. They may differ
-    from point to point where all samples share a mesh; on another resolution of the same regular grid, they are
-    interpolated linearly.
+    A constant channel is only shifted; of some channels, the logarithm is taken first. ``mean`` and ``std`` are
+    buffers: they travel with the weights. They may differ from point to point where all samples share a mesh; on
+    another resolution of the same regular grid, they are interpolated linearly.
 
     Args:
         mean: The shift :math:`\mu` of every channel, ``[K]``, or of every point, ``[N, K]``; ``K`` may be 0.
         std: The scale :math:`\sigma`, of the same shape, positive.
         grid: Points along each axis of the regular grid, with a mean for every point of one.
+        logs: Channels whose logarithm is scaled; all their values must be positive.
 
     Shapes:
         - **x** ``[..., K]``, or ``[..., N, K]``; the output has the same shape.
@@ -46,8 +47,9 @@ class Scaling(nn.Module):
     mean: Tensor
     std: Tensor
     grid: Tensor
+    is_log: Tensor
 
-    def __init__(self, mean: Tensor, std: Tensor, grid: tuple[int, ...] = ()) -> None:
+    def __init__(self, mean: Tensor, std: Tensor, grid: tuple[int, ...] = (), logs: Sequence[int] = ()) -> None:
         super().__init__()
         if mean.dim() not in (1, 2) or mean.shape != std.shape:
             raise ValueError(
@@ -63,6 +65,10 @@ class Scaling(nn.Module):
         self.register_buffer("mean", mean.detach().clone())
         self.register_buffer("std", std.detach().clone())
         self.register_buffer("grid", torch.tensor(grid, dtype=torch.long))
+        is_log = torch.zeros(mean.shape[-1], dtype=torch.bool)
+        is_log[list(logs)] = True
+        self.register_buffer("is_log", is_log)
+        self.has_logs = bool(is_log.any())
 
     @classmethod
     def identity(cls, channels: int) -> Scaling:
@@ -88,46 +94,47 @@ class Scaling(nn.Module):
         return cls(mean.float(), torch.maximum(second.sqrt(), whole / 100).float(), grid)
 
     @classmethod
-    def fit(cls, values: Iterable[Tensor], kind: Literal["none", "channel"]) -> Scaling:
+    def fit(cls, values: Iterable[Tensor], kind: Literal["none", "channel"], logs: Sequence[int] = ()) -> Scaling:
         """Find the scaling of a list of fields ``[N, K]``: of all their points together, in float64.
 
         Args:
             values: The field of every training sample; the numbers of points may differ.
             kind: ``"channel"`` for mean and standard deviation of every channel, ``"none"`` to change nothing.
+            logs: Channels whose logarithm is scaled.
 
         Raises:
-            ValueError: If there is no field, the channels differ, or a value is not finite.
+            ValueError: If there is no field, the channels differ, a value is not finite, or one to take the logarithm
+                of is not positive.
         """
         if kind not in ("none", "channel"):
             raise ValueError(f"Expected 'kind' to be 'none' or 'channel' (got {kind!r})")
-        fields = [value.detach() for value in values]
-        if not fields:
+        sums = _Sums(tuple(logs))
+        for number, value in enumerate(values):
+            sums.add(value.detach(), number)
+        if sums.count == 0:
             raise ValueError("Expected at least one field to fit a scaling to (got none)")
-        channels = fields[0].shape[-1]
-        for number, field in enumerate(fields):
-            if field.dim() != 2 or field.shape[1] != channels:
-                raise ValueError(f"Expected field {number} to have shape [N, {channels}] (got {list(field.shape)})")
-        if kind == "none" or channels == 0:
-            return cls.identity(channels)
-        count = sum(field.shape[0] for field in fields)
-        mean = torch.stack([field.double().sum(0) for field in fields]).sum(0) / count
-        square = torch.stack([(field.double() - mean).square().sum(0) for field in fields]).sum(0) / count
-        if not bool(torch.isfinite(square).all()):
+        channels = len(sums.mean)
+        if channels == 0 or kind == "none":
+            identity = cls.identity(channels)
+            return cls(identity.mean, identity.std, (), logs)
+        std = (sums.square / sums.count).sqrt()
+        if not bool(torch.isfinite(std).all()):
             raise ValueError("Expected the fields to be finite (got a value that is not); check the training samples")
-        size = torch.stack([field.double().abs().amax(0) for field in fields]).amax(0)
-        std = square.sqrt()
-        std = torch.where(std > CONSTANT * size, std, torch.ones_like(std))
-        return cls(mean.float(), std.float())
+        std = torch.where(std > CONSTANT * sums.size, std, torch.ones_like(std))
+        return cls(sums.mean.float(), std.float(), (), logs)
 
     def scale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
         """From physical units to the model's; ``grid`` is that of the points of ``x``, if it may be another one."""
         mean, std = self._at(x, grid)
+        if self.has_logs:
+            x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
         return (x - mean) / std
 
     def unscale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
         """From the model's units to physical ones."""
         mean, std = self._at(x, grid)
-        return x * std + mean
+        x = x * std + mean
+        return torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
 
     def forward(self, x: Tensor) -> Tensor:
         """The same as :meth:`scale`."""
@@ -156,6 +163,41 @@ class Scaling(nn.Module):
     def extra_repr(self) -> str:
         """Shown when printed."""
         return f"channels={self.mean.shape[-1]}"
+
+
+class _Sums:
+    """Mean and squared deviations of the channels, field by field, in float64; fields need not fit into memory."""
+
+    def __init__(self, logs: tuple[int, ...]) -> None:
+        self.logs = list(logs)
+        self.count = 0
+        self.mean = self.square = self.size = torch.zeros(0, dtype=torch.float64)
+
+    def add(self, field: Tensor, number: int) -> None:
+        channels = len(self.mean) if self.count else field.shape[-1]
+        if field.dim() != 2 or field.shape[1] != channels:
+            raise ValueError(f"Expected field {number} to have shape [N, {channels}] (got {list(field.shape)})")
+        values = field.double()
+        if self.logs:
+            low = values[:, self.logs].amin()
+            if not low > 0:
+                raise ValueError(
+                    f"Expected positive values where the logarithm is scaled (got {float(low):g} in field {number}); "
+                    f"leave the name out of scaling.log"
+                )
+            values = values.clone()
+            values[:, self.logs] = values[:, self.logs].log()
+        count, mean = len(values), values.mean(0)
+        square = (values - mean).square().sum(0)
+        size = values.abs().amax(0)
+        if self.count == 0:
+            self.count, self.mean, self.square, self.size = count, mean, square, size
+            return
+        total = self.count + count
+        shift = mean - self.mean
+        self.square = self.square + square + shift.square() * self.count * count / total
+        self.mean = self.mean + shift * count / total
+        self.count, self.size = total, torch.maximum(self.size, size)
 
 
 def _resized(values: Tensor, old: tuple[int, ...], new: tuple[int, ...]) -> Tensor:

@@ -66,7 +66,7 @@ def test_training_leaves_everything(run):
 
 def test_a_checkpoint_alone_predicts(run):
     predictor = pitgeo.load(run / "out" / "best.ckpt")
-    assert predictor.inputs == ("shape",) and predictor.targets == ("von_mises",)
+    assert predictor.table.input_labels[0] == "shape_1" and predictor.targets == ("von_mises",)
     samples = Elasticity(run, "test", samples=2)
     alone = [predictor.predict(sample) for sample in samples]
     assert alone[0].shape == (972, 1) and not alone[0].requires_grad

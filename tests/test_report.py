@@ -118,7 +118,7 @@ def test_mean_field() -> None:
         return PointData(pos=torch.rand(len(values), 2), y=torch.tensor(values)[:, None])
 
     def run(training: list[PointData], test: list[PointData]) -> Any:
-        options = SimpleNamespace(train_samples=lambda: training, test_samples=lambda: test)
+        options = SimpleNamespace(training_parts=lambda: (training, []), test_samples=lambda: test)
         return mean_field(SimpleNamespace(data=SimpleNamespace(options=options)))  # type: ignore[arg-type]
 
     found = run([sample(1, 4), sample(3, 8)], [sample(5, 10)])  # the mean is (2, 6), the error (3, 4)

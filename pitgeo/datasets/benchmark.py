@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from pitgeo.data import PointData
+from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.fields import FieldTable, MeshField
 
 Count = Annotated[int, Field(ge=1)]
 Split = Literal["train", "test"]
-Samples = Any
-"""A sequence of :class:`~pitgeo.data.PointData` that also has ``with_transform`` and slices."""
 
 
-class BenchmarkOptions(BaseModel):
+class BenchmarkOptions(DataOptions):
     """Options that every benchmark has.
 
     Args:
@@ -31,8 +31,6 @@ class BenchmarkOptions(BaseModel):
         test: Test samples.
         generate: Samples to generate where the raw files are missing.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     root: str
     train: Count
@@ -65,14 +63,13 @@ class BenchmarkOptions(BaseModel):
         return self.train + self.test
 
     @property
-    def is_in_space(self) -> bool:
-        """Whether positions are those of the mesh files, so that a model can predict on such a file."""
-        return True
+    def source(self) -> str:
+        """Where the data come from, for messages."""
+        return "from the raw files" if self.is_ready() else "as declared; the raw files are not there yet"
 
-    @property
-    def rollout(self) -> int:
-        """How many steps a model predicts, each from the last ones."""
-        return 1
+    def counts(self) -> tuple[int, int, int]:
+        """Samples to train on, to choose the best checkpoint by, and to test on."""
+        return self.train - self.validation, self.validation, self.test
 
     def others(self, split: Split) -> int:
         """Samples of the other split, none of which may be in this one."""
@@ -88,9 +85,10 @@ class BenchmarkOptions(BaseModel):
     def targets(self) -> tuple[str, ...]:
         """Mesh fields that hold the targets."""
 
-    @abstractmethod
-    def template(self) -> PointData:
-        """A sample of the right shape, known before any file is."""
+    def table(self, sample: PointData) -> FieldTable:
+        """Inputs and targets; all input values are one field, and every target has one component."""
+        inputs = tuple(MeshField(name, int(sample.x.shape[-1])) for name in self.inputs)
+        return FieldTable(inputs, tuple(MeshField(name) for name in self.targets), int(sample.pos.shape[1]))
 
     @abstractmethod
     def missing(self) -> list[str]:
@@ -120,20 +118,12 @@ class BenchmarkOptions(BaseModel):
         if missing:
             self.make(progress)
 
-    def training_parts(self) -> tuple[Samples, Samples]:
+    def training_parts(self, progress: bool = False) -> tuple[Samples, Samples]:
         """The samples to train on, and the last ones of them, held out to choose the best checkpoint."""
         samples, kept = self.read("train", self.train), self.train - self.validation
         return samples[:kept], samples[kept:]
 
-    def train_samples(self) -> Samples:
-        """The samples to train on."""
-        return self.training_parts()[0]
-
-    def validation_samples(self) -> Samples:
-        """The samples that choose the best checkpoint."""
-        return self.training_parts()[1]
-
-    def test_samples(self) -> Samples:
+    def test_samples(self, progress: bool = False) -> Samples:
         """The test samples."""
         return self.read("test", self.test)
 

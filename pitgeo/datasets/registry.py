@@ -8,6 +8,7 @@ import torch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, Split
+from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
 from pitgeo.datasets.grid_options import (
     Darcy2DOptions,
@@ -17,6 +18,7 @@ from pitgeo.datasets.grid_options import (
     ShockTubeOptions,
     VorticityOptions,
 )
+from pitgeo.datasets.meshes import MeshOptions
 
 
 class ElasticityOptions(BenchmarkOptions):
@@ -45,7 +47,7 @@ class ElasticityOptions(BenchmarkOptions):
     def template(self) -> PointData:
         """The first training sample, or random points while there are no files."""
         if self.is_ready():
-            return cast(PointData, self.train_samples()[0])
+            return cast(PointData, self.training_parts()[0][0])
         pos = torch.rand(POINTS, 2, generator=torch.Generator().manual_seed(0))
         values = RADII if self.protocol == "radii" else 0
         return PointData(pos=pos, x=torch.zeros(POINTS, values), y=torch.zeros(POINTS, 1))
@@ -71,7 +73,8 @@ class ElasticityOptions(BenchmarkOptions):
         return Elasticity(self.root, split, self.protocol, samples)
 
 
-DATASETS: dict[str, type[BenchmarkOptions]] = {
+DATASETS: dict[str, type[DataOptions]] = {
+    "meshes": MeshOptions,
     "elasticity": ElasticityOptions,
     "inviscid_burgers": InviscidBurgersOptions,
     "shock_tube": ShockTubeOptions,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
-import multiprocessing
 import os
 import shutil
-import signal
-import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +18,12 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 from tqdm import tqdm
 
+from pitgeo.processes import as_finished, cores
+
 log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
 MANIFEST = "generated.json"
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def check_numbers(samples: int, seed: int, processes: int | None, most: int | None = None) -> None:
@@ -152,10 +149,9 @@ def compute(
     ready = samples - sum(stop - start for start, stop in missing)
     if ready:
         log.info("Going on after %d of %d samples, found in %s", ready, samples, folder)
-    if processes is None:
-        processes = _cores()
     with tqdm(total=samples, initial=ready, disable=not progress, unit="sample", smoothing=0.05) as bar:
-        for count in _finished(solver, missing, folder, min(processes, len(missing))):
+        make = functools.partial(_make, solver, folder)
+        for count in as_finished(make, missing, cores() if processes is None else processes):
             bar.update(count)
     parts = []
     for span in ranges:
@@ -204,39 +200,8 @@ def discard_parts(output: Path, settings: Mapping[str, Any]) -> None:
         folder.parent.rmdir()
 
 
-def _finished(
-    solver: Callable[[int], Arrays], spans: list[tuple[int, int]], folder: Path, processes: int
-) -> Iterator[int]:
-    if processes <= 1:
-        for span in spans:
-            yield _make(solver, folder, *span)
-        return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent)
-    try:
-        with _single_threaded():  # the processes start with the first task
-            futures = [pool.submit(_make, solver, folder, *span) for span in spans]
-        for future in as_completed(futures):
-            yield future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is killed, instead of waiting for work for ever; Ctrl-C is the parent's."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _make(solver: Callable[[int], Arrays], folder: Path, start: int, stop: int) -> int:
+def _make(solver: Callable[[int], Arrays], folder: Path, span: tuple[int, int]) -> int:
+    start, stop = span
     rows = [solver(number) for number in range(start, stop)]
     path = _name(folder, start, stop)
     partial = path.with_name(f"{path.name}.{os.getpid()}")
@@ -279,24 +244,3 @@ def _hash(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """One BLAS thread for processes that start meanwhile: the variables are read when numpy is imported."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pitgeo.data import PointData
+from pitgeo.neighborhood import Neighborhood
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock, mlp
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
@@ -150,7 +152,53 @@ class PiT(nn.Module):
         """Values at the output points."""
         self._check(data)
         data = self.graphs(data)
-        (here, _), (latent, latent_batch), (there, _) = (data.points(kind) for kind in ("input", "latent", "output"))
+        code = self._encode(data)
+        there = data.points("output")[0]
+        skip = code.hidden if data.coincide("latent", "output") else None
+        if self.body.style == "residual":
+            skip = code.lifted if data.coincide("input", "output") else None
+        hood = self._graph(data, 2, "decoder")
+        hidden = self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, (code.latent, there))
+        if self.output is not None:
+            hood = self._graph(data, 2, "output")
+            hidden = self._stage(self.output, 2, hidden, hidden, code.where, hood, (there, there))
+        return cast(Tensor, self.head(hidden))
+
+    @property
+    def has_local_decoder(self) -> bool:
+        """Whether an output point's value depends on no other output point, so that they may be taken in parts."""
+        return self.body.attention[2] == "position" and self.body.decoder == "layer" and self.output is None
+
+    def in_chunks(self, data: PointData, size: int, graph: Callable[[slice], Neighborhood]) -> Tensor:
+        """Values at the output points of one sample, at most so many points at a time: the same, in less memory.
+
+        Args:
+            data: The sample, with its encoder's graph.
+            size: Points at a time.
+            graph: The decoder's graph for some of the output points.
+
+        Raises:
+            ValueError: If output points depend on each other.
+        """
+        if not self.has_local_decoder:
+            raise ValueError(
+                "Expected a decoder in which output points do not depend on each other, to take them in parts"
+            )
+        self._check(data)
+        code = self._encode(data)
+        there = data.points("output")[0]
+        has_skip = self.body.style == "residual" and data.coincide("input", "output")
+        parts = []
+        for start in range(0, len(there), size):
+            rows = slice(start, start + size)
+            skip = code.lifted[rows] if has_skip else None
+            pos = (code.latent, there[rows])
+            parts.append(self.head(self._stage(self.decoder, 2, code.hidden, skip, code.where, graph(rows), pos)))
+        return torch.cat(parts)
+
+    def _encode(self, data: PointData) -> _Code:
+        """From the input points to the latent ones."""
+        (here, _), (latent, latent_batch) = (data.points(kind) for kind in ("input", "latent"))
         coords = here if data.x.dim() == 2 else here.expand(data.x.shape[0], -1, -1)
         lifted = self.lift(torch.cat([coords, data.x], -1))
 
@@ -159,19 +207,14 @@ class PiT(nn.Module):
         where = _Where(latent if shared else layout.dense(latent), layout, shared)
 
         skip = lifted if data.coincide("input", "latent") else None
-        hidden = self._stage(self.encoder, 0, lifted, skip, where, data, "encoder", (here, latent))
-        hidden = where.dense(hidden)
+        hood = self._graph(data, 0, "encoder")
+        hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent)))
         for block in self.processor:
             hidden = block(hidden, hidden, where.pos, where.layout.mask)
-        hidden = where.flat(hidden)
+        return _Code(where.flat(hidden), lifted, latent, where)
 
-        skip = hidden if data.coincide("latent", "output") else None
-        if self.body.style == "residual":
-            skip = lifted if data.coincide("input", "output") else None
-        hidden = self._stage(self.decoder, 2, hidden, skip, where, data, "decoder", (latent, there))
-        if self.output is not None:
-            hidden = self._stage(self.output, 2, hidden, hidden, where, data, "output", (there, there))
-        return cast(Tensor, self.head(hidden))
+    def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
+        return data.graph(graph) if self.body.attention[place] == "position" else None
 
     def length_scales(self) -> list[tuple[str, Tensor]]:
         r"""Name and length :math:`\sqrt{c / \lambda}` per head of every layer, in the positions' units."""
@@ -184,12 +227,11 @@ class PiT(nn.Module):
         x: Tensor,
         skip: Tensor | None,
         where: _Where,
-        data: PointData,
-        graph: str,
+        hood: Neighborhood | None,
         pos: tuple[Tensor, Tensor],
     ) -> Tensor:
         if self.body.attention[place] == "position":
-            return cast(Tensor, stage(x, skip, pos, data.graph(graph)))
+            return cast(Tensor, stage(x, skip, pos, hood))
         dense_skip = None if skip is None else where.dense(skip)
         return where.flat(cast(Tensor, stage(where.dense(x), dense_skip, where.pos, where.layout.mask)))
 
@@ -224,6 +266,16 @@ class _Where:
 
     def flat(self, x: Tensor) -> Tensor:
         return x if self.shared else self.layout.flat(x)
+
+
+@dataclass(frozen=True, eq=False)
+class _Code:
+    """What the encoder and the processor make of a sample."""
+
+    hidden: Tensor
+    lifted: Tensor
+    latent: Tensor
+    where: _Where
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from pitgeo.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint, write_atomic
+from pitgeo.training.fine_tune import start_from
 from pitgeo.training.fit import fit, torch_device
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.module import NonFiniteError, OperatorModule
@@ -15,6 +16,7 @@ __all__ = [
     "OperatorModule",
     "fit",
     "read_checkpoint",
+    "start_from",
     "torch_device",
     "write_atomic",
 ]

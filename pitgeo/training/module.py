@@ -11,6 +11,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, OneCycleLR
+from torch_geometric.utils import scatter
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
@@ -35,7 +36,11 @@ class OperatorModule(LightningModule):
         training: Loss, optimiser and schedule.
         steps: Steps of the whole run, which the schedule spans.
         facts: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
+        scalars: Sizes ``[S]`` of the last output channels, which belong to a mesh as a whole: predictions are averaged
+            over the output points, and errors are relative to at least this size.
     """
+
+    sizes: Tensor
 
     def __init__(
         self,
@@ -45,6 +50,7 @@ class OperatorModule(LightningModule):
         training: TrainingConfig,
         steps: int = 1,
         facts: dict[str, Any] | None = None,
+        scalars: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -53,15 +59,22 @@ class OperatorModule(LightningModule):
         self.training_config = training
         self.steps = steps
         self.facts = facts or {}
+        self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.validation_error: float | None = None
         self._errors: list[Tensor] = []
 
-    def forward(self, data: PointData) -> Tensor:
-        """Values ``[M, K]``, or ``[B, M, K]`` on a shared mesh, at the output points, in physical units."""
+    def forward(self, data: PointData, model: Callable[[PointData], Tensor] | None = None) -> Tensor:
+        """Values ``[M, K]``, or ``[B, M, K]`` on a shared mesh, at the output points, in physical units.
+
+        Args:
+            data: The samples, transformed.
+            model: Another way to apply the model.
+        """
         data = copy.copy(data)
         grid = data.common_grid
         data.x = self.input_scaling.scale(data.x, grid)
-        return self.target_scaling.unscale(self.model(data).float(), grid)
+        values = self.target_scaling.unscale((model or self.model)(data).float(), grid)
+        return values if len(self.sizes) == 0 else self._averaged(values, data)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
         """The loss of a batch.
@@ -123,10 +136,38 @@ class OperatorModule(LightningModule):
 
     def _error(self, batch: PointData) -> Tensor:
         numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
-        prediction = self(batch)
         return relative_error(
-            prediction, batch.y, numbers, batch.samples, self.training_config.norm, batch.get("sample_id")
+            known(self(batch), batch),
+            batch.y,
+            numbers,
+            batch.samples,
+            self.training_config.norm,
+            batch.get("sample_id"),
+            self.floor,
         )
+
+    @property
+    def floor(self) -> Tensor | None:
+        """What the size of every channel counts as at least; ``None`` without numbers of whole meshes."""
+        if len(self.sizes) == 0:
+            return None
+        return torch.cat([self.sizes.new_zeros(self.target_scaling.mean.shape[-1] - len(self.sizes)), self.sizes])
+
+    def _averaged(self, values: Tensor, data: PointData) -> Tensor:
+        """Numbers of the whole mesh in place of the last channels: means over the points of a sample."""
+        fields, numbers = values[..., : -len(self.sizes)], values[..., -len(self.sizes) :]
+        batch = None if values.dim() == 3 else data.points("output")[1]
+        if batch is None:
+            means = numbers.mean(-2, keepdim=True).expand_as(numbers)
+        else:
+            means = scatter(numbers, batch, 0, data.samples, "mean")[batch]
+        return torch.cat([fields, means], -1)
+
+
+def known(prediction: Tensor, data: PointData) -> Tensor:
+    """Zeros, like the targets have them, where a target does not belong to an output point."""
+    mask = data.get("y_mask")
+    return prediction if mask is None else torch.where(mask, prediction, 0.0)
 
 
 def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:

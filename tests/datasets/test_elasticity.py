@@ -91,8 +91,7 @@ def test_a_subset_keeps_its_numbers_when_transformed(root):
 def test_splits_of_the_options(root):
     options = ElasticityOptions(root=str(root), train=6, validation=2, test=3, generate=TOTAL)
     numbers = [
-        [int(one.sample_id) for one in part()]
-        for part in (options.train_samples, options.validation_samples, options.test_samples)
+        [int(one.sample_id) for one in options.split_samples(split)] for split in ("train", "validation", "test")
     ]
     assert numbers == [[0, 1, 2, 3], [4, 5], [9, 10, 11]]
     assert options.is_ready() and options.template().x.shape == (972, 42)
@@ -103,15 +102,15 @@ def test_splits_of_the_options(root):
 
 def test_files_with_too_few_samples_are_refused_lest_test_samples_are_trained_on(root):
     options = ElasticityOptions(root=str(root), train=10, test=6, generate=16)
-    for part in (options.train_samples, options.validation_samples, options.test_samples):
+    for split in ("train", "validation", "test"):
         with pytest.raises(ValueError, match=r"at least 16 samples .* \(got 12\)"):
-            part()
+            options.split_samples(split)
 
 
 def test_a_file_without_axes_is_refused_by_the_options_too(root):
     change(root, "XY", lambda array: np.float64(1))
     with pytest.raises(ValueError, match=r"got 0"):
-        ElasticityOptions(root=str(root), train=2, test=1).train_samples()
+        ElasticityOptions(root=str(root), train=2, test=1).training_parts()
 
 
 def test_transforms_that_do_not_say_what_they_do_are_refused(root):

@@ -59,12 +59,11 @@ def test_missing_files_are_generated_and_split(name, tmp_path):
     options = DATASETS[name](root=str(tmp_path), train=3, validation=1, test=2, generate=6)
     options.prepare(progress=False)
     numbers = [
-        [int(sample.sample_id) for sample in part()]
-        for part in (options.train_samples, options.validation_samples, options.test_samples)
+        [int(sample.sample_id) for sample in options.split_samples(split)] for split in ("train", "validation", "test")
     ]
     assert numbers == [[0, 1], [2], [4, 5]]
     with pytest.raises(ValueError, match="6"):
-        DATASETS[name](root=str(tmp_path), train=5, test=2, generate=7).train_samples()
+        DATASETS[name](root=str(tmp_path), train=5, test=2, generate=7).training_parts()
 
 
 def test_files_that_are_not_generated_are_refused_rather_than_mixed(tmp_path):

@@ -1,0 +1,69 @@
+"""What the options of every data set offer to training, evaluation and prediction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from pitgeo.data import PointData
+from pitgeo.fields import FieldTable
+
+Samples = Any
+"""A sequence of :class:`~pitgeo.data.PointData` that also has ``with_transform`` and slices."""
+
+
+class DataOptions(BaseModel):
+    """Frozen options of a data set, which refuse unknown keys."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def is_in_space(self) -> bool:
+        """Whether positions are those of the mesh files, so that a model can predict on such a file."""
+        return True
+
+    @property
+    def rollout(self) -> int:
+        """How many steps a model predicts in training, each from the last ones."""
+        return 1
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """Where the data come from, for messages."""
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether the files are there."""
+
+    @abstractmethod
+    def prepare(self, progress: bool = True) -> None:
+        """Make the files, or say why that cannot be done."""
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int, int]:
+        """Samples to train on, to choose the best checkpoint by, and to test on."""
+
+    @abstractmethod
+    def template(self) -> PointData:
+        """A sample of the right shape."""
+
+    @abstractmethod
+    def table(self, sample: PointData) -> FieldTable:
+        """Inputs and targets of the samples, of which this is one."""
+
+    @abstractmethod
+    def training_parts(self, progress: bool = False) -> tuple[Samples, Samples]:
+        """The samples to train on, and those that choose the best checkpoint."""
+
+    @abstractmethod
+    def test_samples(self, progress: bool = False) -> Samples:
+        """The test samples."""
+
+    def split_samples(self, split: str, progress: bool = False) -> Samples:
+        """The samples of the ``"train"``, ``"validation"`` or ``"test"`` split."""
+        if split == "test":
+            return self.test_samples(progress)
+        return self.training_parts(progress)[split == "validation"]

@@ -1,0 +1,228 @@
+"""Reading mesh files once: what a model needs of each is kept under a name made of everything that made it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import Series, read_mesh, read_series
+from pitgeo.processes import as_finished
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+MOST_KINDS = 100
+"""A field with more different values than this is no category."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known of a file that has been read.
+
+    Args:
+        case: The file, or the files of a series.
+        cache: What was kept of it.
+        steps: States of the series; 1 for a single mesh.
+        points: Hash of the positions and cells; equal for files on one mesh.
+        planar: Names of fields of three components whose third is zero.
+        kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
+        low: Smallest value of every input number.
+        high: Largest value of every input number.
+        zero: Names and components of targets that are zero throughout.
+    """
+
+    case: tuple[Path, ...]
+    cache: Path
+    steps: int
+    points: str
+    planar: tuple[str, ...]
+    kinds: dict[str, tuple[int, ...] | None]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    zero: tuple[tuple[str, int], ...]
+
+    @property
+    def path(self) -> Path:
+        """The file, or the first one of a series."""
+        return self.case[0]
+
+
+def read_files(
+    cases: Sequence[tuple[Path, ...]],
+    parameters: Mapping[Path, Mapping[str, float]],
+    table: FieldTable,
+    folder: Path,
+    processes: int,
+    progress: bool,
+    is_series: bool = False,
+) -> list[Reading]:
+    """Read files that are not in the cache yet, several at a time.
+
+    Args:
+        cases: The file, or the files, of every case.
+        parameters: Parameters by a case's first file.
+        table: Inputs and targets.
+        folder: The cache.
+        processes: How many processes.
+        progress: Show a bar.
+        is_series: Whether a case is a time series.
+
+    Raises:
+        ValueError: If a file cannot be read or a field is not as it should be; the message names both.
+    """
+    work = [(number, case, dict(parameters.get(case[0], {}))) for number, case in enumerate(cases)]
+    read = functools.partial(_read, table, folder, is_series)
+    found: dict[int, Reading] = {}
+    with tqdm(total=len(cases), desc="mesh files", unit="file", disable=not progress) as bar:
+        for number, reading in as_finished(read, work, workers([case[0] for case in cases], processes)):
+            found[number] = reading
+            bar.update()
+    return [found[number] for number in range(len(cases))]
+
+
+def workers(files: Sequence[Path], processes: int) -> int:
+    """Processes that are worth their start for as many files."""
+    size = sum(path.stat().st_size for path in files if path.exists())
+    return processes if len(files) > 300 or (len(files) > 1 and size > 1e8) else 1
+
+
+def open_series(case: tuple[Path, ...]) -> Series:
+    """The series of a case.
+
+    Raises:
+        ValueError: If it has fewer than two steps.
+    """
+    series = read_series(case[0] if len(case) == 1 else case)
+    if len(series) < 2:
+        raise ValueError(f"{case[0]}: Expected a series of at least two steps (got {len(series)})")
+    return series
+
+
+def load(path: Path) -> dict[str, Any]:
+    """What the cache holds: positions ``pos``, raw ``inputs`` and ``targets``, and the :class:`Reading`'s facts."""
+    content: dict[str, Any] = torch.load(path, weights_only=True)
+    return content
+
+
+def save(path: Path, content: dict[str, Any]) -> None:
+    """Write a file of the cache whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    torch.save(content, part)
+    part.replace(path)
+
+
+def _read(
+    table: FieldTable, folder: Path, is_series: bool, work: tuple[int, tuple[Path, ...], dict[str, float]]
+) -> tuple[int, Reading]:
+    number, case, parameters = work
+    cache = folder / f"{_key(table, case, parameters, is_series)}.pt"
+    try:
+        content = load(cache)
+    except FileNotFoundError:
+        content = None
+    except Exception:  # a broken file, whatever broke it: never read, always made again
+        log.warning("The cache %s cannot be read and is made again", cache)
+        content = None
+    if content is None:
+        content = _content(table, case, parameters, is_series)
+        save(cache, content)
+    return number, Reading(case=case, cache=cache, **content["facts"])
+
+
+def _content(
+    table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool
+) -> dict[str, Any]:
+    if is_series:
+        series = open_series(case)
+        mesh = series.mesh(0)
+        states = [table.read_targets(series.mesh(step), parameters) for step in range(len(series))]
+    else:
+        mesh = read_mesh(case[0])
+        states = [table.read_targets(mesh, parameters)]
+    pos = {place: table.positions(mesh, place) for place in {table.input_place, *table.output_places}}
+    inputs, targets = table.read(mesh, parameters), np.concatenate(states)
+    low, high = inputs.min(0), inputs.max(0)
+    if is_series:  # the last inputs are the state, at all times
+        low[-targets.shape[1] :], high[-targets.shape[1] :] = targets.min(0), targets.max(0)
+    parts = {
+        **{field.name: part for field, part in table.parts(inputs, "inputs")},
+        **{field.name: part for field, part in table.parts(targets, "targets")},
+    }
+    facts = {
+        "steps": len(states),
+        "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
+        "planar": tuple(
+            name for name, part in parts.items() if table.dimension == 2 and part.shape[1] == 3 and not part[:, 2].any()
+        ),
+        "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs") if not field.is_geometry},
+        "low": tuple(low.tolist()),
+        "high": tuple(high.tolist()),
+        "zero": tuple(
+            dict.fromkeys(
+                (field.name, channel)
+                for state in states[is_series:]
+                for field, part in table.parts(state, "targets")
+                for channel in range(part.shape[1])
+                if field.place != "mesh" and not part[:, channel].any()
+            )
+        ),
+    }
+    return {
+        "pos": {place: torch.from_numpy(points.astype(np.float32)) for place, points in pos.items()},
+        "inputs": torch.from_numpy(inputs.astype(np.float32)),
+        "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),
+        "facts": facts,
+    }
+
+
+def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
+    if part.shape[1] != 1:
+        return None
+    values = np.unique(part)
+    if len(values) > MOST_KINDS or (values != np.round(values)).any():
+        return None
+    return tuple(int(value) for value in values)
+
+
+def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
+    facts = (VERSION, table, sorted(parameters.items()), case[0].suffix, is_series)
+    digest = hashlib.sha256(repr(facts).encode())
+    for path in (*case, *(_named_files(case[0]) if len(case) == 1 else ())):
+        try:
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise ValueError(f"{path}: Expected a file that can be read (got: {error.strerror})") from error
+    return digest.hexdigest()[:24]
+
+
+def _named_files(path: Path) -> list[Path]:
+    """Files that a file names, whose content is its own: steps of a collection, arrays of an XDMF file."""
+    if path.suffix.lower() not in (".pvd", ".xdmf", ".xmf", ".case", ".vtm", ".pvtu"):
+        return []
+    names = re.findall(r"""[^\s"'<>:]+\.\w+""", path.read_text(encoding="utf-8", errors="replace"))
+    found = [path.parent / name for name in dict.fromkeys(names)]
+    return [file for file in found if file.is_file() and file != path]
+
+
+def _hash(arrays: Sequence[NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:24]

@@ -1,0 +1,245 @@
+"""Options of ``data.name = "meshes"``: your own mesh files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from pitgeo.data import PointData
+from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
+from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
+from pitgeo.datasets.meshes.parameters import Parameters, read_parameters
+from pitgeo.datasets.meshes.samples import MeshSamples
+from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series
+from pitgeo.datasets.meshes.shared import SharedMeshSamples
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import read_mesh
+from pitgeo.processes import cores
+
+log = logging.getLogger(__name__)
+
+Names = tuple[str, ...]
+
+
+class MeshOptions(DataOptions):
+    """Your own mesh files, one sample each.
+
+    Args:
+        files: One or more patterns, ``"cases/*.vtu"``.
+        inputs: Fields to learn from, beside the coordinates: point data, cell data, field data of the file, or
+            parameters; a name that is both point and cell data is given as ``"point:name"`` or ``"cell:name"``.
+        targets: Fields to predict, found in the same way; numbers of the whole mesh (drag, lift) among them.
+        geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`.
+        categories: Those of the inputs that are whole numbers standing for kinds (materials, boundaries).
+        series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``), or the name of numbered files
+            with ``{step}``, ``"{case}_{step}.vtu"``. The targets are then the state: a model is trained from one step
+            to the next, beside the other inputs at the first step, and tested on series from their first state.
+        steps: Steps to predict in a test of series; 0 for as many as the shortest test series has.
+        parameters: Table of numbers a file, CSV with a column ``file`` or JSON; empty for none.
+        name_pattern: File name with parameters in braces, ``"wing_{mach}_{angle}.vtu"``; empty for none.
+        train: Files to train on: a number, a share, a pattern, a list of names, or ``"@list.txt"``; 1.0 for all
+            that are left.
+        validation: Files that choose the best checkpoint, given in the same way.
+        test: Test files, given in the same way.
+        seed: Seed of the random split.
+        cache: Folder for what is read from the files, by content.
+        processes: Processes that read and prepare files; 0 for one a core.
+        memory: Samples are kept in memory up to as many GB, then read from the cache when they are needed.
+    """
+
+    files: str | Names = "cases/*.vtu"
+    inputs: Names = ()
+    targets: Names = ()
+    geometry: Names = ()
+    categories: Names = ()
+    series: str = ""
+    steps: Annotated[int, Field(ge=0)] = 0
+    parameters: str = ""
+    name_pattern: str = ""
+    train: int | float | str | Names = 1.0
+    validation: int | float | str | Names = 0.1
+    test: int | float | str | Names = 0.2
+    seed: Annotated[int, Field(ge=0)] = 0
+    cache: str = ".pitgeo-cache"
+    processes: Annotated[int, Field(ge=0)] = 0
+    memory: Annotated[float, Field(ge=0)] = 4.0
+
+    @model_validator(mode="after")
+    def _check(self) -> MeshOptions:
+        wrong = [name for name in self.categories if name not in self.inputs]
+        if wrong:
+            raise ValueError(f"Expected 'categories' to be among 'inputs' {list(self.inputs)} (got {wrong})")
+        return self
+
+    @property
+    def patterns(self) -> Names:
+        """Patterns of the files."""
+        return (self.files,) if isinstance(self.files, str) else self.files
+
+    @property
+    def source(self) -> str:
+        """Where the data come from, for messages."""
+        return f"from {', '.join(self.patterns)}"
+
+    def is_ready(self) -> bool:
+        """Always: files that are missing cannot be made."""
+        return True
+
+    def prepare(self, progress: bool = True) -> None:
+        """Nothing to do."""
+
+    def manifest(self) -> Manifest:
+        """The files of each split.
+
+        Raises:
+            ValueError: If no target is named, or the splits cannot be made.
+            FileNotFoundError: If there are no files.
+        """
+        if not self.targets:
+            raise ValueError(
+                "Expected data.meshes.targets to name at least one field to predict (got none); "
+                "'pitgeo describe FILES' lists the fields"
+            )
+        files = list(self.cases())
+        parts: dict[str, Part] = {"train": self.train, "validation": self.validation, "test": self.test}
+        return split_files(files, **parts, seed=self.seed)
+
+    def cases(self) -> dict[Path, Case]:
+        """The files of every case, by the first of them."""
+        return group_series(find_files(self.patterns, "data.meshes.files"), self.series)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Files to train on, to choose the best checkpoint by, and to test on."""
+        manifest = self.manifest()
+        return len(manifest.train), len(manifest.validation), len(manifest.test)
+
+    def file_parameters(self, files: Sequence[Path]) -> dict[Path, Parameters]:
+        """The parameters of files, by the table and the pattern of the options."""
+        return read_parameters(files, self.parameters, self.name_pattern, {*self.inputs, *self.targets})
+
+    def template(self) -> PointData:
+        """The first file's sample; of the other files, nothing is read."""
+        case = self.cases()[self.manifest().train[0]]
+        table, parameters = self._first_table(case)
+        cache = Path(self.cache)
+        readings = read_files([case], {case[0]: parameters}, table, cache, 1, False, bool(self.series))
+        table = self._completed(table, readings, readings)
+        return MeshSamples(readings, table)[0]
+
+    def table(self, sample: PointData) -> FieldTable:
+        """Inputs and targets of the samples."""
+        table: FieldTable = self._open(False).table
+        return table
+
+    def training_parts(self, progress: bool = False) -> tuple[Samples, Samples]:
+        """The samples to train on, and those that choose the best checkpoint."""
+        opened = self._open(progress)
+        train, validation, _ = self.counts()
+        return opened.samples(0, train), opened.samples(train, train + validation)
+
+    def test_samples(self, progress: bool = False) -> Samples:
+        """The test samples."""
+        opened = self._open(progress)
+        train, validation, test = self.counts()
+        return opened.samples(train + validation, train + validation + test, is_test=True)
+
+    def _open(self, progress: bool) -> _Opened:
+        cases = self.cases()
+        chosen = tuple(cases[path] for path in self.manifest().files)
+        stats = tuple((path.stat().st_size, path.stat().st_mtime_ns) for case in chosen for path in case)
+        return _open(self, chosen, stats, progress)
+
+    def _first_table(self, case: Case) -> tuple[FieldTable, Parameters]:
+        parameters = self.file_parameters(case[:1])[case[0]]
+        mesh = open_series(case).mesh(0) if self.series else read_mesh(case[0])
+        table = FieldTable.infer(mesh, self.inputs, self.targets, self.geometry, parameters)
+        return (table.one_step() if self.series else table), parameters
+
+    def _completed(self, table: FieldTable, training: Sequence[Reading], every: Sequence[Reading]) -> FieldTable:
+        """The table with what only all files together tell: planar vectors, and kinds of categories."""
+        names = {name for reading in every for name in reading.planar}
+        table = table.planar([name for name in names if all(name in reading.planar for reading in every)])
+        found: dict[str, list[int]] = {}
+        for given in self.categories:
+            name = given.partition(":")[2] or given
+            kinds: set[int] = set()
+            for reading in training:
+                here = reading.kinds[name]
+                if here is None:
+                    raise ValueError(
+                        f"{reading.path}: Expected whole numbers in {name!r}, at most {MOST_KINDS} different ones, as "
+                        f"it is among data.meshes.categories (got others); leave it out there"
+                    )
+                kinds.update(here)
+            found[name] = sorted(kinds)
+        return table.with_categories(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """All files, read."""
+
+    options: MeshOptions
+    table: FieldTable
+    readings: tuple[Reading, ...]
+
+    def samples(self, start: int, stop: int, is_test: bool = False) -> Samples:
+        chosen, numbers = self.readings[start:stop], range(start, stop)
+        if self.options.series:
+            return SeriesSamples(self._separate(chosen, numbers), self._steps(chosen) if is_test else 0)
+        if len(self.readings) > 1 and len({reading.points for reading in self.readings}) == 1 and chosen:
+            return SharedMeshSamples(chosen, self.table, numbers)
+        return self._separate(chosen, numbers)
+
+    def _separate(self, chosen: Sequence[Reading], numbers: Sequence[int]) -> MeshSamples:
+        processes = self.options.processes or cores()
+        return MeshSamples(chosen, self.table, numbers, self.options.memory * 1e9, processes)
+
+    def _steps(self, chosen: Sequence[Reading]) -> int:
+        shortest = min(chosen, key=lambda reading: reading.steps, default=None)
+        if shortest is None:
+            return 0
+        if self.options.steps >= shortest.steps:
+            raise ValueError(
+                f"{shortest.path}: Expected more than data.meshes.steps = {self.options.steps} states in every test "
+                f"series (got {shortest.steps}); ask for fewer steps"
+            )
+        return self.options.steps or shortest.steps - 1
+
+
+_OPENED: dict[Any, _Opened] = {}
+
+
+def _open(options: MeshOptions, cases: tuple[Case, ...], stats: tuple[tuple[int, int], ...], progress: bool) -> _Opened:
+    """Read all files once, as long as they stay as ``stats`` has them."""
+    key = (options, cases, stats)
+    if key not in _OPENED:
+        while len(_OPENED) > 3:
+            _OPENED.pop(next(iter(_OPENED)))
+        _OPENED[key] = _read_all(options, cases, progress)
+    return _OPENED[key]
+
+
+def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> _Opened:
+    table, _ = options._first_table(cases[0])
+    parameters = options.file_parameters([case[0] for case in cases])
+    processes = options.processes or cores()
+    readings = read_files(cases, parameters, table, Path(options.cache), processes, progress, bool(options.series))
+    table = options._completed(table, readings[: len(options.manifest().train)], readings)
+    for reading in readings:
+        for field in table.targets:
+            zero = [channel for name, channel in reading.zero if name == field.name and channel < field.components]
+            if zero:
+                raise ValueError(
+                    f"{reading.path}: Expected targets that are not zero throughout (got {field.labels[zero[0]]!r}), "
+                    f"since errors are relative to their size; leave the file out, or the target"
+                )
+    if len(readings) > 1 and len({reading.points for reading in readings}) == 1:
+        log.info("All %d files hold one mesh: its points and graphs are kept once", len(readings))
+    return _Opened(options, table, tuple(readings))

@@ -1,0 +1,140 @@
+"""Time series on meshes: one-step samples to train on, whole series to test a roll-out on."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pitgeo.data import PointData
+from pitgeo.datasets.meshes.cache import Reading, load, open_series
+from pitgeo.datasets.meshes.samples import MeshSamples, Transform
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import Mesh
+
+Case = tuple[Path, ...]
+"""The files of one sample, or of one series: several numbered ones, or one that holds or names all steps."""
+
+
+def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
+    """The files of every case, by the first of them.
+
+    Args:
+        files: All files.
+        series: Empty: every file is a case of its own; ``"file"``: every file holds a series; else a file name with
+            ``{step}`` and other names in braces that tell the series apart, ``"{case}_{step}.vtu"``.
+
+    Raises:
+        ValueError: If the pattern has no ``{step}`` or a file does not match it.
+    """
+    if series in ("", "file"):
+        return {path: (path,) for path in files}
+    if "{step}" not in series:
+        raise ValueError(
+            f"Expected data.meshes.series to be 'file', or a file name with {{step}} in it, as in "
+            f"'{{case}}_{{step}}.vtu' (got {series!r})"
+        )
+    expression = ""
+    for part in re.split(r"({\w+})", series):
+        expression += r"(?P<step>\d+)" if part == "{step}" else "(.+?)" if part.startswith("{") else re.escape(part)
+    groups: dict[tuple[str, ...], list[tuple[int, Path]]] = {}
+    for path in files:
+        match = re.fullmatch(expression, path.name)
+        if match is None:
+            raise ValueError(f"{path}: Expected a file name like {series!r}, by data.meshes.series (got {path.name!r})")
+        start, stop = match.span("step")
+        key = (str(path.parent), path.name[:start], path.name[stop:])
+        groups.setdefault(key, []).append((int(match["step"]), path))
+    cases = [tuple(path for _, path in sorted(steps)) for steps in groups.values()]
+    return {case[0]: case for case in cases}
+
+
+class SeriesSamples(Sequence[PointData]):
+    """Steps of time series: from one state to the next, or from the first to all others.
+
+    Args:
+        cases: One sample a series, its input values ending with the state.
+        steps: 0 for pairs of states, one after the other; else how many states follow the first of every series.
+    """
+
+    def __init__(self, cases: MeshSamples, steps: int = 0) -> None:
+        self.cases, self.steps = cases, steps
+        self.table: FieldTable = cases.table
+        counts = [1 if steps else reading.steps - 1 for reading in cases.readings]
+        self.places = [(case, step) for case, count in enumerate(counts) for step in range(count)]
+        self._states: dict[int, Tensor] = {}
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> PointData: ...
+    @overload
+    def __getitem__(self, index: slice) -> SeriesSamples: ...
+    def __getitem__(self, index: int | slice) -> PointData | SeriesSamples:
+        if isinstance(index, slice):
+            result = copy.copy(self)
+            result.places = self.places[index]
+            return result
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
+        case, step = self.places[index]
+        states, sample = self._load(case), self.cases[case]
+        channels = states.shape[-1]
+        sample.x = torch.cat([sample.x[:, : sample.x.shape[1] - channels], states[step]], 1)
+        following = states[step + 1 : step + 1 + max(self.steps, 1)]
+        sample.y = following.transpose(0, 1).flatten(1)
+        return sample
+
+    def __iter__(self) -> Iterator[PointData]:
+        return (self[number] for number in range(len(self)))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """A name for every target channel: with several steps, each ends in the number of its step."""
+        labels = self.table.target_labels
+        if self.steps < 2:
+            return labels
+        return tuple(f"{label}, step {step + 1}" for step in range(self.steps) for label in labels)
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """Channels to draw: those of the first and of the last step."""
+        channels = len(self.table.target_labels)
+        last = max(self.steps - 1, 0) * channels
+        return tuple(dict.fromkeys([*range(channels), *range(last, last + channels)]))
+
+    def with_transform(self, transform: Transform, progress: bool = False) -> SeriesSamples:
+        """The same samples on transformed points."""
+        result = copy.copy(self)
+        result.cases = self.cases.with_transform(transform, progress)
+        return result
+
+    def name(self, index: int) -> str:
+        """The file of a sample's series."""
+        return self.cases.name(self.places[index][0])
+
+    def mesh(self, index: int) -> Mesh:
+        """The mesh of a sample's first state."""
+        case, step = self.places[index]
+        return open_series(self.cases.readings[case].case).mesh(step)
+
+    def ranges(self) -> list[tuple[float, float]]:
+        """Smallest and largest value of every input number of all samples."""
+        return self.cases.ranges()
+
+    def _load(self, case: int) -> Tensor:
+        if case not in self._states:
+            reading: Reading = self.cases.readings[case]
+            states = load(reading.cache)["targets"].numpy()
+            parts = [self.table.narrow(state, "targets") for state in states]
+            if sum(kept.nbytes for kept in self._states.values()) > self.cases.memory:
+                self._states.clear()
+            self._states[case] = torch.from_numpy(np.stack(parts).astype(np.float32))
+        return self._states[case]

@@ -1,0 +1,453 @@
+"""From the fields of a mesh to the channels of a model, and back: what training and prediction have in common."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from pitgeo.data import PointData
+from pitgeo.geometry import geometry_components, geometry_values
+from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
+
+log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Place = Literal["point", "cell", "mesh"]
+PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class MeshField:
+    """One field of a mesh, as a model sees it.
+
+    Args:
+        name: Its name in the file, or that of a geometry input.
+        components: Numbers a point that are learned from, or learned.
+        place: Where the values belong: to points, to cells, or to the mesh as a whole.
+        width: Numbers a point in the file; more than ``components`` where the third of a planar vector is zero.
+        categories: Whole numbers that stand for kinds, each of which becomes a channel of zeros and ones.
+        is_geometry: Whether it is computed from the mesh, see :mod:`pitgeo.geometry`.
+    """
+
+    name: str
+    components: int = 1
+    place: Place = "point"
+    width: int | None = None
+    categories: tuple[int, ...] | None = None
+    is_geometry: bool = False
+
+    @property
+    def channels(self) -> int:
+        """Channels of the model."""
+        return self.components if self.categories is None else len(self.categories)
+
+    @property
+    def stored(self) -> int:
+        """Numbers a point in the file."""
+        return self.components if self.width is None else self.width
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for every channel."""
+        if self.categories is not None:
+            return tuple(f"{self.name}={kind}" for kind in self.categories)
+        if self.components == 1:
+            return (self.name,)
+        ends = AXES if self.components <= 3 else [str(number + 1) for number in range(self.components)]
+        return tuple(f"{self.name}_{end}" for end in ends[: self.components])
+
+
+@dataclass(frozen=True)
+class FieldTable:
+    """The inputs and targets of a model, and where they are found on a mesh.
+
+    Input values are given at the points, or at the centres of cells if all input fields are cell data; those of the
+    other kind are averaged. Targets are wanted where they belong, so that the output points may be points, centres
+    of cells, or both. Numbers that belong to the mesh as a whole are inputs that are the same at every point; as
+    targets they are means over the output points.
+
+    Args:
+        inputs: Input fields; the coordinates are not among them.
+        targets: Fields to predict; those of the whole mesh come last.
+        dimension: Axes of the points.
+
+    Raises:
+        ValueError: If the dimension is not 1, 2 or 3, or there is no target.
+    """
+
+    inputs: tuple[MeshField, ...]
+    targets: tuple[MeshField, ...]
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if self.dimension not in (1, 2, 3):
+            raise ValueError(f"Expected a mesh of 1, 2 or 3 dimensions (got {self.dimension})")
+        if not self.targets:
+            raise ValueError("Expected at least one target (got none)")
+        order = [field.place == "mesh" for field in self.targets]
+        if order != sorted(order):
+            raise ValueError("Expected targets of the whole mesh after those of points and cells")
+
+    @classmethod
+    def infer(
+        cls,
+        mesh: Mesh,
+        inputs: Sequence[str],
+        targets: Sequence[str],
+        geometry: Sequence[str] = (),
+        parameters: Mapping[str, float] | None = None,
+    ) -> FieldTable:
+        """Find the fields on a first mesh.
+
+        A name is looked for among point data, cell data, field data and the parameters, in this order; ``"point:name"``
+        and ``"cell:name"`` say which, where a name is both.
+
+        Raises:
+            ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric.
+        """
+        where = f"{mesh.path}: " if mesh.path else ""
+        twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
+        if twice:
+            raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
+        found = [_find(mesh, name, parameters or {}, where) for name in (*inputs, *targets)]
+        dimension = mesh.points.shape[1]
+        computed = [
+            MeshField(name, geometry_components(name, dimension), "point", is_geometry=True) for name in geometry
+        ]
+        wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
+        return cls((*found[: len(inputs)], *computed), tuple(wanted), dimension)
+
+    @property
+    def input_place(self) -> Literal["point", "cell"]:
+        """Where the input values are given."""
+        places = {field.place for field in self.inputs if field.place != "mesh" and not field.is_geometry}
+        if not places:
+            places = {field.place for field in self.targets if field.place != "mesh"}
+        return "cell" if places == {"cell"} else "point"
+
+    @property
+    def output_places(self) -> tuple[Literal["point", "cell"], ...]:
+        """Where values are wanted."""
+        places = {field.place for field in self.targets} - {"mesh"}
+        return tuple(place for place in ("point", "cell") if place in places) or (self.input_place,)
+
+    @property
+    def in_channels(self) -> int:
+        """Input values of a point."""
+        return sum(field.channels for field in self.inputs)
+
+    @property
+    def input_labels(self) -> tuple[str, ...]:
+        """A name for every input channel."""
+        return tuple(label for field in self.inputs for label in field.labels)
+
+    @property
+    def target_labels(self) -> tuple[str, ...]:
+        """A name for every output channel."""
+        return tuple(label for field in self.targets for label in field.labels)
+
+    @property
+    def scalars(self) -> int:
+        """How many output channels, the last ones, belong to the mesh as a whole."""
+        return sum(field.channels for field in self.targets if field.place == "mesh")
+
+    def plain(self) -> dict[str, Any]:
+        """Plain lists and numbers, for a checkpoint."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, plain: Mapping[str, Any]) -> FieldTable:
+        """The table that :meth:`plain` was called on."""
+
+        def field(entry: Mapping[str, Any]) -> MeshField:
+            kinds = entry["categories"]
+            return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
+
+        inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
+        return cls(inputs, targets, plain["dimension"])
+
+    def positions(self, mesh: Mesh, place: str) -> Floats:
+        """The points, or the centres of the cells, ``[n, D]``.
+
+        Raises:
+            ValueError: If the mesh has other axes than the table, or no cells where they are needed.
+        """
+        where = f"{mesh.path}: " if mesh.path else ""
+        axes = mesh.points.shape[1]
+        if axes != self.dimension:
+            raise ValueError(
+                f"{where}Expected a mesh in {self.dimension}D, like the first one (got {axes}D); train on meshes of "
+                f"one dimension"
+            )
+        if place == "point":
+            return mesh.points
+        if not mesh.cells:
+            raise ValueError(f"{where}Expected cells, whose centres are wanted (got points alone)")
+        return centroids(mesh)
+
+    def read(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
+        """The input fields at the input points as the file has them, ``[n, numbers]``; categories as numbers.
+
+        Raises:
+            ValueError: If a field is missing, not finite or of another size; the message names file and field.
+        """
+        place = self.input_place
+        size = len(self.positions(mesh, place))
+        parts = [_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
+        return np.concatenate(parts, 1) if parts else np.zeros((size, 0))
+
+    def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
+        """The targets at the output points as the file has them, ``[m, numbers]``; zeros where one does not belong.
+
+        Raises:
+            ValueError: If a field is missing, not finite or of another size; the message names file and field.
+        """
+        sizes = {place: len(self.positions(mesh, place)) for place in self.output_places}
+        total = sum(sizes.values())
+        columns = []
+        for field in self.targets:
+            if field.place == "mesh":
+                columns.append(_values(mesh, field, self.output_places[0], total, parameters or {}))
+                continue
+            column = np.zeros((total, field.stored))
+            column[self._rows(field, sizes)] = _values(mesh, field, field.place, sizes[field.place], {})
+            columns.append(column)
+        return np.concatenate(columns, 1)
+
+    def sample(
+        self,
+        pos: Mapping[Any, Floats],
+        inputs: Floats,
+        targets: Floats | None = None,
+        where: str = "",
+        sample_id: int | None = None,
+    ) -> PointData:
+        """A sample from positions at each place, and what :meth:`read` and :meth:`read_targets` gave.
+
+        Where targets belong to both points and cells, ``y_mask`` says which are known at an output point.
+
+        Raises:
+            ValueError: If a category is unknown.
+        """
+        parts = [
+            column[:, : field.components] if field.categories is None else _one_hot(column, field, where)
+            for field, column in self.parts(inputs, "inputs")
+        ]
+        x = np.concatenate(parts, 1) if parts else np.zeros((len(inputs), 0))
+        data = PointData(pos=_tensor(pos[self.input_place]), x=_tensor(x), sample_id=sample_id)
+        if self.output_places != (self.input_place,):
+            data.set_points("out", _tensor(np.concatenate([pos[place] for place in self.output_places])))
+        if targets is None:
+            return data
+        sizes = {place: len(pos[place]) for place in self.output_places}
+        known = np.ones((len(targets), len(self.target_labels)), bool)
+        columns, channel = [], 0
+        for field, column in self.parts(targets, "targets"):
+            columns.append(column[:, : field.components])
+            if field.place != "mesh":
+                known[:, channel : channel + field.channels] = False
+                known[self._rows(field, sizes), channel : channel + field.channels] = True
+            channel += field.channels
+        data.y = _tensor(np.concatenate(columns, 1))
+        if not known.all():
+            data.y_mask = torch.from_numpy(known)
+        return data
+
+    def mesh_sample(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> PointData:
+        """A sample from a mesh, without targets."""
+        places = {self.input_place, *self.output_places}
+        pos = {place: self.positions(mesh, place) for place in places}
+        return self.sample(pos, self.read(mesh, parameters), where=f"{mesh.path}: " if mesh.path else "")
+
+    def truth(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> dict[str, Floats]:
+        """Those targets that the mesh holds, ``[n, components]`` where they belong; one that does not fit is logged."""
+        parameters = parameters or {}
+        found = {}
+        for field in self.targets:
+            places = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**parameters, **mesh.field_data}}
+            if field.name not in places[field.place]:
+                continue
+            size = 1 if field.place == "mesh" else len(self.positions(mesh, field.place))
+            try:
+                found[field.name] = _values(mesh, field, field.place, size, parameters)[:, : field.components]
+            except ValueError as error:
+                log.warning("No error of %r is written: %s", field.name, error)
+        return found
+
+    def narrow(self, values: Floats, kind: Literal["inputs", "targets"]) -> Floats:
+        """The channels ``[n, channels]`` of what :meth:`read` or :meth:`read_targets` gave, categories as they are."""
+        return np.concatenate([part[:, : field.components] for field, part in self.parts(values, kind)], 1)
+
+    def parts(self, values: Floats, kind: Literal["inputs", "targets"]) -> list[tuple[MeshField, Floats]]:
+        """Every field with its columns of what :meth:`read` or :meth:`read_targets` gave."""
+        fields: tuple[MeshField, ...] = getattr(self, kind)
+        return list(zip(fields, _split(values, fields), strict=True))
+
+    def split(self, mesh: Mesh, values: Floats) -> dict[str, Floats]:
+        """Every target by its name, ``[n, components]`` where it belongs, from values ``[m, channels]``."""
+        sizes = {place: len(self.positions(mesh, place)) for place in self.output_places}
+        found, start = {}, 0
+        for field in self.targets:
+            part = values[:, start : start + field.channels]
+            start += field.channels
+            found[field.name] = part[:1] if field.place == "mesh" else part[self._rows(field, sizes)]
+        return found
+
+    def add(self, mesh: Mesh, values: Mapping[str, Floats], ending: str) -> Mesh:
+        """A copy of the mesh with fields ``<target><ending>``, each where it belongs and as wide as in the file."""
+        for field in self.targets:
+            if field.name not in values:
+                continue
+            part, name = values[field.name], f"{field.name}{ending}"
+            part = np.concatenate([part, np.zeros((len(part), field.stored - field.components))], 1)
+            part = part[:, 0] if part.shape[1] == 1 else part
+            if field.place == "mesh":
+                mesh = mesh.with_field_data(name, part if part.ndim == 1 else part[0], "replace")
+            else:
+                add = mesh.with_point_data if field.place == "point" else mesh.with_cell_data
+                mesh = add(name, part, "replace")
+        return mesh
+
+    def _rows(self, field: MeshField, sizes: Mapping[Any, int]) -> slice:
+        """The output points that a target belongs to."""
+        start = 0 if field.place == self.output_places[0] else sizes[self.output_places[0]]
+        return slice(start, start + sizes[field.place])
+
+    def one_step(self) -> FieldTable:
+        """A copy whose last inputs are the targets: from one state to the next.
+
+        Raises:
+            ValueError: If states are not given at the same points as the other inputs.
+        """
+        states = tuple(field for field in self.targets)
+        if any(field.place == "mesh" for field in states):
+            raise ValueError("Expected targets of points or cells in a time series (got numbers of the whole mesh)")
+        table = replace(self, inputs=(*self.inputs, *states))
+        if table.output_places != (table.input_place,):
+            raise ValueError(
+                f"Expected the fields of a time series to be all point data or all cell data (got targets at "
+                f"{' and '.join(table.output_places)}s, inputs at {table.input_place}s)"
+            )
+        return table
+
+    def with_categories(self, kinds: Mapping[str, Sequence[int]]) -> FieldTable:
+        """A copy in which some inputs are categories."""
+        inputs = [
+            replace(field, categories=tuple(kinds[field.name])) if field.name in kinds else field
+            for field in self.inputs
+        ]
+        return replace(self, inputs=tuple(inputs))
+
+    def planar(self, names: Sequence[str]) -> FieldTable:
+        """A copy in which vectors of three components are taken as two, the third being zero everywhere."""
+
+        def narrow(field: MeshField) -> MeshField:
+            return replace(field, components=2, width=3) if field.name in names else field
+
+        inputs, targets = (tuple(narrow(field) for field in fields) for fields in (self.inputs, self.targets))
+        return replace(self, inputs=inputs, targets=targets)
+
+
+def _find(mesh: Mesh, name: str, parameters: Mapping[str, float], where: str) -> MeshField:
+    start, _, rest = name.partition(":")
+    given, bare = (start, rest) if start in PLACES and rest else (None, name)
+    found: list[tuple[Place, Any]] = []
+    if bare in mesh.point_data:
+        found.append(("point", mesh.point_data[bare][:1]))
+    if bare in mesh.cell_data:
+        found.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
+    if bare in mesh.field_data or bare in parameters:
+        found.append(("mesh", np.atleast_1d(mesh.field_data.get(bare, parameters.get(bare))).reshape(1, -1)))
+    chosen = [entry for entry in found if entry[0] == given] if given else found
+    if not chosen:
+        have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
+        near = difflib.get_close_matches(bare, have, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        kind = f"{given} field" if given else "field"
+        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
+    if not given and {"point", "cell"} <= {entry[0] for entry in found}:
+        raise ValueError(
+            f"{where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
+            f"'point:{bare}' or 'cell:{bare}'"
+        )
+    place, values = chosen[0]
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{where}Expected numbers in the field {bare!r} (got {values.dtype})")
+    return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
+
+
+def _values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
+    """A field where the input values are given, ``[size, components]``."""
+    if field.is_geometry:
+        return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
+    where = f"{mesh.path}: " if mesh.path else ""
+    if field.place == "mesh":
+        if field.name not in mesh.field_data and field.name not in parameters:
+            have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
+            raise ValueError(
+                f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
+                f"parameters (got {have}); add it to the table of parameters"
+            )
+        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
+        values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
+        if not np.isfinite(values[:1]).all():
+            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()})")
+    else:
+        values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
+    if values.shape[1] != field.stored:
+        raise ValueError(
+            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as in "
+            f"the first file (got {values.shape[1]})"
+        )
+    if field.place != "mesh" and field.place != place:
+        values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)
+    return values
+
+
+def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
+    """Means over the nodes of every cell, ``[cells, K]``."""
+    return np.concatenate([values[nodes].mean(1) for _, nodes in mesh.cells])
+
+
+def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
+    """Means over the cells at every point, ``[N, K]``; a point without cells takes its nearest cell's values."""
+    total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
+    start = 0
+    for _, nodes in mesh.cells:
+        part = values[start : start + len(nodes)]
+        start += len(nodes)
+        np.add.at(total, nodes.ravel(), np.repeat(part, nodes.shape[1], 0))
+        np.add.at(count, nodes.ravel(), 1)
+    alone = count == 0
+    if alone.any():
+        total[alone] = values[cKDTree(centroids(mesh)).query(mesh.points[alone])[1]]
+    return total / np.maximum(count, 1)[:, None]
+
+
+def _split(values: Floats, fields: Sequence[MeshField]) -> list[Floats]:
+    return np.split(values, np.cumsum([field.stored for field in fields])[:-1], 1) if fields else []
+
+
+def _one_hot(column: Floats, field: MeshField, where: str) -> Floats:
+    kinds = np.asarray(field.categories)
+    unknown = np.setdiff1d(np.unique(column), kinds)
+    if unknown.size:
+        raise ValueError(
+            f"{where}Expected {field.name!r} to be one of the categories of the training files, {kinds.tolist()} "
+            f"(got {unknown.tolist()[:5]})"
+        )
+    return (column == kinds[None, :]).astype(np.float64)
+
+
+def _tensor(values: NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))

@@ -1,0 +1,89 @@
+"""Starting from the weights of another run, whose inputs and targets may be others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.fields import FieldTable
+from pitgeo.nn import PiT, PointwiseMLP
+from pitgeo.scaling import Scaling
+from pitgeo.training.module import OperatorModule
+
+log = logging.getLogger(__name__)
+
+
+def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -> None:
+    """Take over the weights and scalings of a checkpoint.
+
+    A weight of the same name and shape is copied. Where the first layer has other inputs, or the last one other
+    outputs, the columns and rows of those that bear the same name are copied, and the others start anew: zero for new
+    inputs, so that with all targets kept, the model starts as the function that the checkpoint holds.
+
+    Args:
+        module: The new model, changed in place.
+        checkpoint: What :func:`pitgeo.training.read_checkpoint` gave.
+        path: Its file, for messages.
+
+    Raises:
+        ValueError: If the models differ in anything else, or have no input and no target in common.
+    """
+    facts, weights = checkpoint["pitgeo"], checkpoint["state_dict"]
+    old, new = FieldTable.parse(facts["table"]), FieldTable.parse(module.facts["table"])
+    if old.dimension != new.dimension:
+        raise ValueError(f"Expected {path} to be trained on meshes in {new.dimension}D (got {old.dimension}D)")
+    axes = [f"position {axis}" for axis in range(new.dimension)]
+    inputs = _pairs([*axes, *old.input_labels], [*axes, *new.input_labels])
+    targets = _pairs(old.target_labels, new.target_labels)
+    first, last = _edge_layers(module.model)
+    with torch.no_grad():
+        for name, weight in module.model.named_parameters():
+            stored = weights.get(f"model.{name}")
+            if stored is not None and weight is first.weight and stored.shape[0] == weight.shape[0]:
+                weight.zero_()
+                weight[:, [b for _, b in inputs]] = stored[:, [a for a, _ in inputs]]
+            elif stored is not None and (weight is last.weight or weight is last.bias):
+                weight[[b for _, b in targets]] = stored[[a for a, _ in targets]]
+            elif stored is not None and stored.shape == weight.shape:
+                weight.copy_(stored)
+            else:
+                raise ValueError(
+                    f"Expected {path} to hold the same model but for its inputs and targets (got {name!r} of shape "
+                    f"{None if stored is None else list(stored.shape)}, not {list(weight.shape)}); set the options of "
+                    f"[model] as in its configuration"
+                )
+    axes_count = len(axes)
+    values = [(a - axes_count, b - axes_count) for a, b in inputs if b >= axes_count]
+    _copy_scaling(module.input_scaling, weights, "input_scaling", values)
+    _copy_scaling(module.target_scaling, weights, "target_scaling", targets)
+    fresh = [label for label in new.input_labels if label not in old.input_labels]
+    fresh += [label for label in new.target_labels if label not in old.target_labels]
+    log.info("Starting from %s; new channels: %s", path, ", ".join(fresh) or "none")
+
+
+def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Numbers of the channels that bear the same name, in the old and in the new model."""
+    return [(old.index(label), number) for number, label in enumerate(new) if label in old]
+
+
+def _edge_layers(model: nn.Module) -> tuple[nn.Linear, nn.Linear]:
+    """The layers that inputs come to and outputs come from."""
+    ends = (model.lift, model.head) if isinstance(model, PiT) else (model, model)
+    if not isinstance(model, (PiT, PointwiseMLP)):
+        raise ValueError(f"Expected a PiT or a pointwise MLP to start from a checkpoint (got {type(model).__name__})")
+    layers = [[part for part in end.modules() if isinstance(part, nn.Linear)] for end in ends]
+    return layers[0][0], layers[1][-1]
+
+
+def _copy_scaling(scaling: Scaling, weights: dict[str, Tensor], name: str, pairs: list[tuple[int, int]]) -> None:
+    mean, std, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "is_log"))
+    if mean.dim() != 1 or scaling.mean.dim() != 1:
+        return
+    for a, b in pairs:
+        if bool(logs[a]) == bool(scaling.is_log[b]):
+            scaling.mean[b], scaling.std[b] = mean[a], std[a]
