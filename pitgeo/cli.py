@@ -108,7 +108,6 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 def _describe(arguments: argparse.Namespace) -> int:
     from pitgeo.describe import describe, format_description
-    from pitgeo.evaluation import write_json
 
     def progress(files: Sequence[Path]) -> Iterable[Path]:
         bar: Iterable[Path] = tqdm(files, desc="describe", unit="mesh", disable=arguments.quiet)
@@ -116,6 +115,8 @@ def _describe(arguments: argparse.Namespace) -> int:
 
     description = describe(arguments.meshes, progress)
     if arguments.json:
+        from pitgeo.evaluation import write_json  # training comes with it
+
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         write_json(arguments.json, description.to_dict())
     print(format_description(description))
