@@ -1,4 +1,4 @@
-"""The command line: ``pitgeo train|evaluate|predict``. Here alone pitgeo prints, and sets exit codes."""
+"""The command line: ``pitgeo train|evaluate|predict|describe``. Here alone pitgeo prints, and sets exit codes."""
 
 from __future__ import annotations
 
@@ -106,6 +106,23 @@ def _predict(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _describe(arguments: argparse.Namespace) -> int:
+    from pitgeo.describe import describe, format_description
+
+    def progress(files: Sequence[Path]) -> Iterable[Path]:
+        bar: Iterable[Path] = tqdm(files, desc="describe", unit="mesh", disable=arguments.quiet)
+        return bar
+
+    description = describe(arguments.meshes, progress)
+    if arguments.json:
+        from pitgeo.evaluation import write_json  # training comes with it
+
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        write_json(arguments.json, description.to_dict())
+    print(format_description(description))
+    return 0
+
+
 def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:
     from pitgeo.evaluation import format_table
 
@@ -153,6 +170,12 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
     _add_quiet(predict)
     predict.set_defaults(run=_predict)
+
+    describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
+    describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
+    describe.add_argument("--json", type=Path, metavar="FILE", help="write the same to a JSON file")
+    _add_quiet(describe)
+    describe.set_defaults(run=_describe)
     return parser
 
 

@@ -24,6 +24,7 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
+    "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
     "pitgeo.datasets": [
         "BenchmarkOptions",

@@ -1,0 +1,292 @@
+"""What could go wrong when training on a set of meshes: one small check a function, and two tables of them.
+
+A check sees the facts of all files that could be read, and says nothing where all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import TypeVar
+
+from pitgeo.describe.facts import MeshFacts, Place
+from pitgeo.describe.field import Field
+from pitgeo.mesh import WRITABLE
+
+FEW = 20
+"""Files; with fewer, a test error says little."""
+LARGE = 200_000
+"""Points; with more, memory must be thought of."""
+UNITS = 100.0
+"""Ratio of sizes from which on units are likely mixed."""
+GAP = 10.0
+"""Ratio between neighbours in the order of sizes below which sizes are spread, not mixed."""
+DECADES = 1e4
+"""Ratio of the largest value to the smallest from which on a logarithm is worth a thought."""
+LABELS: dict[Place, str] = {"points": "point field", "cells": "cell field", "mesh": "field of the mesh"}
+UNIT: dict[Place, str] = {"points": "point", "cells": "cell", "mesh": "value"}
+
+T = TypeVar("T")
+
+
+def few_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Too few samples to train and to test."""
+    if len(meshes) < FEW:
+        yield f"{_files(len(meshes))}, fewer than {FEW}: too few to learn from, and to tell how good a model is"
+
+
+def dimensions(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Meshes of different dimension cannot be in one batch."""
+    counts = {value: [mesh for mesh in meshes if mesh.dimension == value] for value in (1, 2, 3)}
+    if sum(map(bool, counts.values())) > 1:
+        parts = [
+            f"{value}D in {_files(len(group))} (first {group[0].label})" for value, group in counts.items() if group
+        ]
+        yield f"dimensions are mixed: {', '.join(parts)}; a model takes meshes of one dimension"
+
+
+def oblique_planes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Planar meshes are read as 2D only where z is constant."""
+    found = [mesh for mesh in meshes if mesh.normal is not None]
+    if found:
+        normal = ", ".join(f"{part:.3g}" for part in found[0].normal or ())
+        yield (
+            f"planar, but in space: all points of {found[0].label} lie in a plane with normal ({normal})"
+            f"{_of(found, meshes)}; turned so that z is constant, they would be read as 2D"
+        )
+
+
+def extents(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Millimetres and metres."""
+    groups = two_groups([mesh.extent for mesh in meshes], meshes)
+    if groups:
+        small, large, ratio = groups
+        yield (
+            f"coordinates: {_files(len(large))} (first {large[0].label}, extent {large[0].extent:.3g}) about "
+            f"{ratio:,.0f} times as large as {_files(len(small))} (first {small[0].label}, extent "
+            f"{small[0].extent:.3g}); are units mixed, mm and m?"
+        )
+
+
+def orphans(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Points of no cell, such as centres of arcs: often without a meaningful value."""
+    yield from _counted(
+        meshes, lambda mesh: mesh.orphans, "points that belong to no cell; their values may mean nothing"
+    )
+
+
+def duplicates(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Points at one place, as along seams and between parts: a field may have two values there."""
+    yield from _counted(meshes, lambda mesh: mesh.duplicates, "points lie exactly on another; a field may jump there")
+
+
+def degenerate_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Cells without length, area or volume."""
+    yield from _counted(meshes, lambda mesh: mesh.flaws.degenerate, "cells have no length, area or volume")
+
+
+def turned_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Inverted cells, if most are not."""
+    what = "cells are inverted: their corners go round the other way than those of most"
+    yield from _counted(meshes, lambda mesh: mesh.flaws.turned, what)
+
+
+def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Meshes that may not fit in memory during training."""
+    found = [mesh for mesh in meshes if mesh.points > LARGE]
+    if found:
+        most = max(found, key=lambda mesh: mesh.points)
+        yield (
+            f"more than {LARGE:,} points{_of(found, meshes)}, at most {most.points:,} in {most.label}: "
+            f"mind the memory in training"
+        )
+
+
+def identical_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Duplicates leak from the training set to the test set."""
+    first: dict[bytes, MeshFacts] = {}
+    twins = [(mesh, first[mesh.digest]) for mesh in meshes if first.setdefault(mesh.digest, mesh) is not mesh]
+    if twins:
+        yield (
+            f"{_files(len(twins))} with the content of another, first {twins[0][0].label} (as {twins[0][1].label}): "
+            f"one in the training set and one in the test set would flatter the result"
+        )
+
+
+def unwritable_formats(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Formats that predictions are not written in."""
+    found = [mesh for mesh in meshes if mesh.suffix not in WRITABLE]
+    if found:
+        kinds = ", ".join(sorted({mesh.suffix or "no ending" for mesh in found}))
+        yield f"{kinds}: a format that is read but not written (first {found[0].label}); predictions will be .vtu files"
+
+
+def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """A name that means two fields."""
+    places: dict[str, dict[Place, MeshFacts]] = {}
+    for mesh in meshes:
+        for field in mesh.fields:
+            places.setdefault(field.name, {}).setdefault(field.place, mesh)
+    for name, found in places.items():
+        if "points" in found and "cells" in found:
+            yield (
+                f"{name!r} is a field of points (first in {found['points'].label}) and one of cells (first in "
+                f"{found['cells'].label}); rename one"
+            )
+
+
+def missing(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """A field that some files lack."""
+    having = {mesh.label for mesh, _ in field.found}
+    lacking = [mesh for mesh in meshes if mesh.label not in having]
+    if not lacking:
+        return None
+    return f"missing in {len(lacking)} of {_files(len(meshes))}, first {lacking[0].label}"
+
+
+def components(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """A vector here, a scalar there."""
+    if len(field.components) < 2:
+        return None
+    first = {facts.components: mesh.label for mesh, facts in reversed(field.found)}
+    return f"components differ: {', '.join(f'{number} in {first[number]}' for number in field.components)}"
+
+
+def not_finite(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Values that no training survives."""
+    found = [(mesh, facts) for mesh, facts in field.found if facts.bad]
+    if not found:
+        return None
+    mesh, facts = found[0]
+    return (
+        f"NaN or infinite in {mesh.label}, first at {UNIT[field.place]} {facts.first_bad}, {facts.bad:,} in all"
+        f"{_of(found, meshes)}"
+    )
+
+
+def text(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Values that are no numbers."""
+    for mesh, facts in field.found:
+        if not facts.is_number:
+            return f"not numbers ({facts.dtype} in {mesh.label}): neither an input nor a target"
+    return None
+
+
+def constant(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """One value everywhere: nothing to learn, and no information. Numbers of groups in a file's head are no news."""
+    is_known = field.place == "mesh" and (len(meshes) == 1 or not field.is_float)
+    if is_known or not field.is_constant:
+        return None
+    values = ", ".join(f"{low:g}" for low, _ in field.ranges)
+    where = f"{_files(len(field.found))}, first {field.found[0][0].label}"
+    return f"constant ({values}) in {where}: nothing to learn, and no information"
+
+
+def field_units(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Pascal and megapascal."""
+    pairs = [(mesh, facts.scale) for mesh, facts in field.found]
+    groups = two_groups([scale for _, scale in pairs], pairs)
+    if groups is None:
+        return None
+    (small, least), (large, most) = groups[0][0], groups[1][0]
+    return (
+        f"values up to {most:.3g} in {_files(len(groups[1]))} (first {large.label}), but {least:.3g} in "
+        f"{_files(len(groups[0]))} (first {small.label}); are units mixed?"
+    )
+
+
+def logarithm(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Positive values over many decades: a loss sees the largest alone."""
+    wide = [(low, high) for low, high in field.ranges if low > 0 and high > DECADES * low]
+    if not field.is_float or field.whole or not wide:
+        return None
+    low, high = wide[0]
+    least = next(mesh.label for mesh, facts in field.found if low in facts.low)
+    return f"positive, from {low:.3g} (in {least}) to {high:.3g}: consider its logarithm"
+
+
+def category(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Numbers that are names, as of materials. A mask of 0 and 1 is fine as it is."""
+    values = field.whole
+    if len(values) < 2 or values == {0.0, 1.0} or sum(facts.count for facts in field.facts) < 4 * len(values):
+        return None
+    some = ", ".join(f"{value:g}" for value in sorted(values)[:5]) + (", ..." if len(values) > 5 else "")
+    return (
+        f"{len(values)} different whole numbers ({some}; first in {field.found[0][0].label}): if they name something, "
+        f"give each a 0/1 field of its own"
+    )
+
+
+MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
+    "few files": few_files,
+    "identical files": identical_files,
+    "dimensions": dimensions,
+    "planes in space": oblique_planes,
+    "coordinate units": extents,
+    "large meshes": large_meshes,
+    "orphan points": orphans,
+    "duplicated points": duplicates,
+    "degenerate cells": degenerate_cells,
+    "inverted cells": turned_cells,
+    "unwritable formats": unwritable_formats,
+    "two places": two_places,
+}
+FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] = {
+    "missing": missing,
+    "components": components,
+    "not finite": not_finite,
+    "text": text,
+    "constant": constant,
+    "field units": field_units,
+    "logarithm": logarithm,
+    "category": category,
+}
+
+
+def run_checks(meshes: Sequence[MeshFacts], fields: Sequence[Field]) -> Iterator[tuple[str, str]]:
+    """Name and finding of every check that has something to say: first on meshes, then field by field."""
+    for name, check in MESH_CHECKS.items():
+        for finding in check(meshes):
+            yield name, finding
+    for field in fields:
+        for name, check_field in FIELD_CHECKS.items():
+            found = check_field(field, meshes)
+            if found:
+                yield name, f"{LABELS[field.place]} {field.name!r}: {found}"
+
+
+def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], list[T], float] | None:
+    """Items of small and of large size, and the ratio of the median sizes, if there are two such groups.
+
+    The sizes are split at the widest gap (of ratios). Sizes of zero have no unit and are left out.
+
+    Example:
+        >>> two_groups([1.0, 2000.0, 0.0, 2.0], "abcd")
+        (['a', 'd'], ['b'], 1333.3333333333333)
+        >>> two_groups([1.0, 9.0, 80.0, 700.0], "abcd")  # spread, without a gap
+    """
+    ordered = sorted(size for size in sizes if size > 0)
+    gaps = [above / below for below, above in pairwise(ordered)]
+    if not gaps or max(gaps) < GAP:
+        return None
+    middle = gaps.index(max(gaps)) + 1
+    ratio = median(ordered[middle:]) / median(ordered[:middle])
+    if ratio <= UNITS:
+        return None
+    small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[middle]]
+    return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[middle]], ratio
+
+
+def _counted(meshes: Sequence[MeshFacts], number: Callable[[MeshFacts], int], what: str) -> Iterator[str]:
+    found = [mesh for mesh in meshes if number(mesh)]
+    if found:
+        yield f"{found[0].label}: {number(found[0]):,} {what}{_of(found, meshes)}"
+
+
+def _of(found: Sequence[object], meshes: Sequence[MeshFacts]) -> str:
+    return f" (in {len(found)} of {_files(len(meshes))})" if len(meshes) > 1 else ""
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" + ("s" if count != 1 else "")

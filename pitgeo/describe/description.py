@@ -1,0 +1,180 @@
+"""From mesh files to what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pitgeo.describe.checks import run_checks
+from pitgeo.describe.facts import MeshFacts, Place, mesh_facts
+from pitgeo.describe.field import Field, collect_fields
+from pitgeo.describe.files import mesh_files
+from pitgeo.describe.suggestion import suggestion
+from pitgeo.mesh import read_mesh
+
+IN_SPACE = frozenset({".vtk", ".vtp", ".vtu"})
+"""Formats that have no planar meshes: points have three coordinates there."""
+
+
+@dataclass(frozen=True)
+class FieldSummary:
+    """A field over all files.
+
+    Args:
+        place: ``"points"``, ``"cells"`` or ``"mesh"``: what has a value of it.
+        name: Its name.
+        components: The numbers of components that occur.
+        dtypes: The types of values that occur.
+        low: The smallest finite value, if there is one.
+        high: The largest.
+        ranges: Smallest and largest value of every component; a single pair if files disagree or there are many.
+        files: Files that have it.
+    """
+
+    place: Place
+    name: str
+    components: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    low: float | None
+    high: float | None
+    ranges: tuple[tuple[float, float], ...]
+    files: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that could go wrong.
+
+    Args:
+        check: What was looked for.
+        text: What was found, with file and field.
+    """
+
+    check: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is in a set of mesh files.
+
+    Args:
+        files: Files that could be read.
+        unreadable: The others, each with the reason.
+        points: Least and most points of a file.
+        cells: Least and most cells of a file.
+        cell_types: For each type of cell the number of files with it, and least and most cells of it in those.
+        dimensions: The dimensions that occur.
+        low: Smallest coordinate along each axis, over all files of the largest dimension.
+        high: Largest coordinate there.
+        is_shared_mesh: Whether all files, at least two, have the same points and cells.
+        is_planar_in_space: Whether all are 2D, in files that hold three coordinates.
+        fields: The fields.
+        point_sets: In how many files each named set of points is.
+        cell_sets: In how many files each named set of cells is.
+        findings: What could go wrong.
+        suggestion: A start of a configuration, as TOML.
+    """
+
+    files: tuple[str, ...]
+    unreadable: dict[str, str]
+    points: tuple[int, int]
+    cells: tuple[int, int]
+    cell_types: dict[str, tuple[int, int, int]]
+    dimensions: tuple[int, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    is_shared_mesh: bool
+    is_planar_in_space: bool
+    fields: tuple[FieldSummary, ...]
+    point_sets: dict[str, int]
+    cell_sets: dict[str, int]
+    findings: tuple[Finding, ...]
+    suggestion: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dictionaries, tuples, strings and numbers, none of them NaN or infinite: fit for JSON."""
+        return asdict(self)
+
+
+def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], Any] = iter) -> Description:
+    """Look through mesh files, one at a time: what is in them, and what could go wrong when training on them.
+
+    Args:
+        paths: Mesh files, patterns such as ``"cases/*.vtu"``, and folders with mesh files.
+        progress: Wraps the files while they are worked through, to show a progress bar.
+
+    Raises:
+        ValueError: If a pattern or a folder yields no file, or no file can be read.
+    """
+    files = mesh_files(paths)
+    names = [file.name for file in files]
+    meshes: list[MeshFacts] = []
+    read: list[Path] = []
+    unreadable: dict[str, str] = {}
+    for file in progress(files):
+        label = file.name if names.count(file.name) == 1 else file.as_posix()
+        try:
+            meshes.append(mesh_facts(read_mesh(file), file, label))
+            read.append(file)
+        except (ValueError, OSError, ImportError) as error:
+            unreadable[file.as_posix()] = " ".join(str(error).split()).removeprefix(f"{file}: ")
+    if not meshes:
+        name, reason = next(iter(unreadable.items()))
+        raise ValueError(
+            f"Expected mesh files that can be read (got {len(files)}, of which none can; the first is {name}: {reason})"
+        )
+    return _describe(paths, files, read, meshes, unreadable)
+
+
+def _describe(
+    paths: Sequence[str | Path],
+    files: Sequence[Path],
+    read: Sequence[Path],
+    meshes: Sequence[MeshFacts],
+    unreadable: dict[str, str],
+) -> Description:
+    fields = collect_fields(meshes)
+    points, cells = [mesh.points for mesh in meshes], [sum(mesh.cells.values()) for mesh in meshes]
+    kinds = dict.fromkeys(kind for mesh in meshes for kind in mesh.cells)
+    counts = {kind: [mesh.cells[kind] for mesh in meshes if kind in mesh.cells] for kind in kinds}
+    dimensions = tuple(sorted({mesh.dimension for mesh in meshes}))
+    boxes = [mesh for mesh in meshes if mesh.dimension == dimensions[-1]]
+    return Description(
+        files=tuple(file.as_posix() for file in read),
+        unreadable=unreadable,
+        points=(min(points), max(points)),
+        cells=(min(cells), max(cells)),
+        cell_types={kind: (len(counts[kind]), min(counts[kind]), max(counts[kind])) for kind in kinds},
+        dimensions=dimensions,
+        low=tuple(map(min, zip(*(mesh.low for mesh in boxes), strict=True))),
+        high=tuple(map(max, zip(*(mesh.high for mesh in boxes), strict=True))),
+        is_shared_mesh=len(meshes) > 1 and len({mesh.mesh_digest for mesh in meshes}) == 1,
+        is_planar_in_space=all(mesh.dimension == 2 and (mesh.plane or mesh.suffix in IN_SPACE) for mesh in meshes),
+        fields=tuple(_summary(field) for field in fields),
+        point_sets=_sets(meshes, "points"),
+        cell_sets=_sets(meshes, "cells"),
+        findings=tuple(Finding(check, text) for check, text in run_checks(meshes, fields)),
+        suggestion=suggestion(paths, files, len(unreadable), fields, len(meshes)),
+    )
+
+
+def _summary(field: Field) -> FieldSummary:
+    ends = [end for range_ in field.ranges for end in range_]
+    return FieldSummary(
+        place=field.place,
+        name=field.name,
+        components=field.components,
+        dtypes=field.dtypes,
+        low=min(ends, default=None),
+        high=max(ends, default=None),
+        ranges=field.ranges,
+        files=len(field.found),
+    )
+
+
+def _sets(meshes: Sequence[MeshFacts], place: Place) -> dict[str, int]:
+    names = [name for mesh in meshes for kind, name in mesh.sets if kind == place]
+    return {name: names.count(name) for name in dict.fromkeys(names)}

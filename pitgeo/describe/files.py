@@ -1,0 +1,71 @@
+"""Which files are meant: patterns, folders and names; and the shortest way to write many files down."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+SUFFIXES = frozenset((
+    ".avs", ".bdf", ".cgns", ".e", ".ex2", ".exo", ".f3grid", ".fem", ".inp", ".med", ".mesh", ".meshb", ".msh",
+    ".nas", ".obj", ".off", ".ply", ".stl", ".su2", ".unv", ".vtk", ".vtp", ".vtr", ".vts", ".vtu", ".xdmf", ".xmf",
+))  # fmt: skip
+"""Endings by which a mesh file is known in a folder; files named one by one, or by a pattern, may have any."""
+
+
+def mesh_files(paths: Sequence[str | Path]) -> list[Path]:
+    """The files that names, patterns (``*``, ``?``, ``[...]``, ``**``) and folders stand for, each once.
+
+    A folder stands for the mesh files right in it. A name that is no file is kept: reading it says what is wrong.
+
+    Raises:
+        ValueError: If nothing is given, a pattern matches no file, or a folder holds no mesh file.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if Path(path).is_dir():
+            files += _in_folder(Path(path))
+        elif is_pattern(path):
+            found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if os.path.isfile(name)]
+            if not found:
+                raise ValueError(f"Expected files that match {str(path)!r} (got none in {Path.cwd()}); check the path")
+            files += found
+        else:
+            files.append(Path(path))
+    if not files:
+        raise ValueError("Expected mesh files, patterns or folders, at least one (got none)")
+    return list({os.path.abspath(file): file for file in reversed(files)}.values())[::-1]
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether a pattern is meant, not a file whose name looks like one."""
+    return glob.has_magic(str(path)) and not Path(path).exists()
+
+
+def shortened(paths: Sequence[str | Path], files: Sequence[Path]) -> str | list[str]:
+    """What to write in a configuration: the pattern given, one that matches the files and no others, or all names."""
+    if len(paths) == 1 and is_pattern(paths[0]):
+        return Path(paths[0]).as_posix()
+    if len(files) == 1:
+        return files[0].as_posix()
+    folders, suffixes = {file.parent for file in files}, {file.suffix for file in files}
+    if len(folders) == len(suffixes) == 1:
+        folder, suffix, wanted = folders.pop(), suffixes.pop(), {file.name for file in files}
+        for prefix in ("", os.path.commonprefix([file.stem for file in files])):  # noqa: RUF071 (characters, not parts)
+            pattern = glob.escape(prefix) + "*" + glob.escape(suffix)
+            if {file.name for file in folder.glob(pattern) if not file.name.startswith(".")} == wanted:
+                return (Path(glob.escape(str(folder))) / pattern).as_posix()
+    return [file.as_posix() for file in files]
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    def is_mesh(path: Path) -> bool:
+        return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+
+    files = sorted(path for path in folder.iterdir() if is_mesh(path))
+    if not files:
+        below = next((path for path in sorted(folder.rglob("*")) if is_mesh(path)), None)
+        hint = f"; name the folder below, as in '{folder}/**/*{below.suffix}'" if below else "; give the files by name"
+        raise ValueError(f"Expected mesh files in the folder {folder} (got none){hint}")
+    return files

@@ -1,0 +1,8 @@
+"""The same as ``pitgeo describe``."""
+
+import sys
+
+from pitgeo.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main(["describe", *sys.argv[1:]]))
