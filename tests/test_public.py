@@ -32,6 +32,7 @@ PUBLIC = {
         "ElasticityOptions",
         "Fields",
         "GridOptions",
+        "HoledPoisson",
         "SharedMesh",
     ],
 }

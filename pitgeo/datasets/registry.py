@@ -9,6 +9,7 @@ import torch
 from pitgeo.data import PointData
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, Split
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
+from pitgeo.datasets.external_options import AirfoilTransonicOptions, HoledPoissonOptions
 from pitgeo.datasets.grid_options import (
     Darcy2DOptions,
     DarcySmallOptions,
@@ -79,4 +80,6 @@ DATASETS: dict[str, type[BenchmarkOptions]] = {
     "darcy_small": DarcySmallOptions,
     "vorticity": VorticityOptions,
     "naca": NACAOptions,
+    "holed_poisson": HoledPoissonOptions,
+    "airfoil_transonic": AirfoilTransonicOptions,
 }
