@@ -138,7 +138,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     raw = {name: content[name].numpy() for name in names}
     shapes = {name: list(array.shape) for name, array in raw.items()}
     points, samples = shapes["u"] if len(shapes["u"]) == 2 else (POINTS, TRAIN + TEST)
-    expected = dict.fromkeys(("x", "y", "u"), [points, samples]) | {"mu": [samples, 2]}
+    expected = {name: [points, samples] for name in ("x", "y", "u")} | {"mu": [samples, 2]}
     for name, shape in (*expected.items(), ("triang", [*shapes["triang"][:1], 3])):
         if shapes[name] != shape:
             raise ValueError(f"Expected {name!r} of {path} to have shape {shape} (got {shapes[name]})")
