@@ -33,6 +33,7 @@ PUBLIC = {
         "ElasticityOptions",
         "Fields",
         "GridOptions",
+        "HoledPoisson",
         "SharedMesh",
     ],
 }

@@ -10,6 +10,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, Split
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
+from pitgeo.datasets.external_options import AirfoilTransonicOptions, HoledPoissonOptions
 from pitgeo.datasets.grid_options import (
     Darcy2DOptions,
     DarcySmallOptions,
@@ -82,4 +83,6 @@ DATASETS: dict[str, type[DataOptions]] = {
     "darcy_small": DarcySmallOptions,
     "vorticity": VorticityOptions,
     "naca": NACAOptions,
+    "holed_poisson": HoledPoissonOptions,
+    "airfoil_transonic": AirfoilTransonicOptions,
 }
