@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -47,6 +48,18 @@ class Shape:
     steps: int = 1
 
 
+class ModelOptions(Options):
+    """Options of a model; a name in :data:`MODELS` stands for a class of this kind."""
+
+    @abstractmethod
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model."""
+
+    @abstractmethod
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
+
+
 class LatentOptions(Options):
     """The latent mesh of a PiT, see :class:`pitgeo.transforms.LatentMesh`."""
 
@@ -68,7 +81,7 @@ class LatentOptions(Options):
         return LatentMesh(self.method, number, ratio, self.cells, metric)
 
 
-class PiTOptions(Options):
+class PiTOptions(ModelOptions):
     """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`."""
 
     channels: Count = 64
@@ -128,7 +141,7 @@ class PiTOptions(Options):
         return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
 
 
-class MLPOptions(Options):
+class MLPOptions(ModelOptions):
     """Options of ``model.name = "mlp"``, see :class:`pitgeo.nn.PointwiseMLP`."""
 
     channels: Count = 128
@@ -143,7 +156,7 @@ class MLPOptions(Options):
         return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)
 
 
-class FNOOptions(Options):
+class FNOOptions(ModelOptions):
     """Options of ``model.name = "fno"``, see :class:`pitgeo.nn.FNO`; for data on regular grids."""
 
     block: Literal["fno", "fno++"] = "fno++"
@@ -170,9 +183,7 @@ class FNOOptions(Options):
         )
 
 
-ModelOptions = PiTOptions | MLPOptions | FNOOptions
-
-MODELS: dict[str, type[PiTOptions] | type[MLPOptions] | type[FNOOptions]] = {
+MODELS: dict[str, type[ModelOptions]] = {
     "pit": PiTOptions,
     "mlp": MLPOptions,
     "fno": FNOOptions,

@@ -1,0 +1,119 @@
+"""The programs on the pages of docs/ run as they stand, and their networks keep what the pages say of them."""
+
+import json
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+import torch
+
+from pitgeo.config import ConfigError, parse_config
+from pitgeo.data import PointData
+from pitgeo.datasets import DATASETS
+from pitgeo.models import MODELS, Shape
+from pitgeo.testing import (
+    assert_batch_independent,
+    assert_gradients,
+    assert_parameters_used,
+    assert_permutation_equivariant,
+    assert_rigid_motion_invariant,
+)
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def blocks(page, language="python"):
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Runs a program as a module that can be found by its name, as PyG looks for the layers in it."""
+
+    def run(code, name):
+        module = types.ModuleType("example")
+        monkeypatch.setitem(sys.modules, "example", module)
+        exec(compile(code, name, "exec"), module.__dict__)
+        return module.__dict__
+
+    return run
+
+
+COMPOSING = blocks("composing.md")
+
+
+def double(sample):
+    return sample.clone().apply(lambda value: value.double() if value.is_floating_point() else value)
+
+
+def test_the_page_on_composing_has_three_programs():
+    assert len(COMPOSING) == 3 and all("assert " in code and "losses" in code for code in COMPOSING)
+
+
+@pytest.mark.parametrize(("number", "motion"), [(0, "rigid"), (1, "translation"), (2, "translation")])
+def test_composed_networks_train_and_keep_what_is_said_of_them(number, motion, run):
+    names = run(COMPOSING[number], f"docs/composing.md, program {number + 1}")
+    model = names["model"].double().eval()
+    samples = [double(sample) for sample in names["samples"][:3]]
+    assert len({sample.num_nodes for sample in samples}) == 3
+    assert_permutation_equivariant(model, samples[0])
+    assert_batch_independent(model, samples)
+    assert_rigid_motion_invariant(model, samples[0], motion=motion)
+    if motion == "translation":  # the page says that these two see rotations
+        with pytest.raises(AssertionError, match="moved rigidly"):
+            assert_rigid_motion_invariant(model, samples[0])
+    assert_parameters_used(model, samples[0])
+    torch.manual_seed(1)
+    assert_gradients(lambda *parts: model(*parts), samples[0])  # a function: not of every parameter, one by one
+
+
+@pytest.fixture
+def registries():
+    """What the page registers is gone after the test."""
+    before = [(registry, dict(registry)) for registry in (DATASETS, MODELS)]
+    yield
+    for registry, entries in before:
+        registry.clear()
+        registry.update(entries)
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_page_on_extending_is_one_program(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ellipses.toml").write_text(blocks("extending.md", "toml")[0], encoding="utf-8")
+    names = run("\n".join(blocks("extending.md")), "docs/extending.md")
+    sample = names["options"].test_samples()[0]
+    assert capsys.readouterr().out.splitlines()[-1] == f"torch.Size([{sample.num_nodes}, 1])"
+    found = json.loads((tmp_path / "runs" / "ellipses" / "evaluation.json").read_text(encoding="utf-8"))
+    assert found["samples"] == 4 and found["errors"]["u"]["relative_l2"]["mean"] < 1
+    assert len(list((tmp_path / "runs" / "ellipses" / "meshes").glob("*.vtu"))) == 3
+    shape = Shape(3, 1, 2, 0.1, 1.0)
+    model, prepared = names["PowerOptions"]().build(shape).double(), double(names["samples"][0])
+    shared = PointData(pos=prepared.pos, x=torch.stack([prepared.x, 2 * prepared.x]))  # as the page says
+    alone = [model(PointData(pos=prepared.pos, x=x)) for x in shared.x]
+    assert torch.allclose(model(shared), torch.stack(alone), atol=1e-12)
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_example_is_a_solution(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = run("\n".join(blocks("extending.md")[:2]), "docs/extending.md")
+    options = names["EllipsesOptions"](train=2, test=1, generate=3, points=60)
+    options.prepare(progress=False)
+    for sample in options.train_samples():
+        pos, source, u = sample.pos.double(), sample.x[0].double(), sample.y.double()
+        squares = torch.cat([torch.ones_like(u), pos.square()], 1)
+        fitted = torch.linalg.lstsq(squares, u).solution  # u = c + d x^2 + e y^2, so its Laplacian is 2 (d + e)
+        assert torch.allclose(squares @ fitted, u, atol=1e-6)
+        assert float(-2 * (fitted[1] + fitted[2])) == pytest.approx(float(source), rel=1e-4)
+
+
+@pytest.mark.usefixtures("registries")
+def test_registered_names_are_in_the_schema_and_go_again(run):
+    run("\n".join(blocks("extending.md")[:4]), "docs/extending.md")
+    tables = {"data": {"name": "ellipses"}, "model": {"name": "power"}}
+    assert parse_config(tables).model.options.channels == 16
+    with pytest.raises(ConfigError, match=r"unknown key 'data.ellipses.point'; did you mean 'data.ellipses.points'"):
+        parse_config({**tables, "data": {"name": "ellipses", "ellipses": {"point": 3}}})
