@@ -185,8 +185,8 @@ class FieldTable:
         axes = mesh.points.shape[1]
         if axes != self.dimension:
             raise ValueError(
-                f"{where}Expected a mesh in {self.dimension}D, like the first one (got {axes}D); train on meshes of "
-                f"one dimension"
+                f"{where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); train on "
+                f"meshes of one dimension"
             )
         if place == "point":
             return mesh.points
@@ -406,8 +406,8 @@ def _values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Map
         values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
     if values.shape[1] != field.stored:
         raise ValueError(
-            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as in "
-            f"the first file (got {values.shape[1]})"
+            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as "
+            f"in the files for training (got {values.shape[1]})"
         )
     if field.place != "mesh" and field.place != place:
         values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)

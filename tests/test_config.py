@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pitgeo.config import ConfigError, RunConfig, difference, load_config, parse_config, schema, to_toml
 from pitgeo.data import PointData
 from pitgeo.neighbors import quantile
+from pitgeo.studies.table import BENCHMARKS
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
 
@@ -170,7 +171,8 @@ def test_difference(path: Path) -> None:
 def test_the_configurations_that_come_with_it(path: Path) -> None:
     config = load_config(path)
     assert parse_config(config.plain()) == config
-    assert (config.data.options.validation == 0) == (config.training.epochs == 500)
+    if path.stem in BENCHMARKS:  # the paper's runs choose no checkpoint
+        assert config.data.options.validation == 0 and config.training.epochs == 500
 
 
 def test_switching_the_model_does_not_trip_over_the_other_ones_keys() -> None:

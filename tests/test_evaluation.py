@@ -35,15 +35,13 @@ class Options:
     """Stands in for a data set's options."""
 
     protocol = "radii"
+    rollout = 1
 
     def __init__(self, samples: list[PointData]) -> None:
         self.samples = samples
 
-    def test_samples(self) -> list[PointData]:
-        return self.samples
-
-    def validation_samples(self) -> list[PointData]:
-        return []
+    def split_samples(self, split: str, progress: bool) -> list[PointData]:
+        return self.samples if split == "test" else []
 
     def model_dump(self, mode: str) -> dict[str, Any]:
         return {"train": 10, "test": len(self.samples)}
@@ -57,6 +55,7 @@ class Predictor:
     ) -> None:
         self._predict = predict
         self.targets = tuple(targets)
+        self.module = SimpleNamespace(floor=None)
         self.transform = Compose((LatentMesh("farthest", number=5), AttentionGraphs(0.2, 0.2)))
         dim, channels = samples[0].input_dim, len(targets)
         self.model = PiT(dim, channels, channels=8, heads=2) if dim == 2 else PointwiseMLP(dim, channels, 8, 2)
@@ -68,8 +67,8 @@ class Predictor:
             training=SimpleNamespace(seed=7, epochs=3, batch_size=2),
         )
 
-    def predict(self, samples: Sequence[PointData]) -> Tensor:
-        assert len(samples) <= 2
+    def predict(self, samples: Sequence[PointData], steps: int) -> Tensor:
+        assert len(samples) <= 2 and steps == 0
         return torch.cat([self._predict(sample) for sample in samples])
 
 

@@ -161,9 +161,13 @@ def test_mistakes_get_one_clear_line(run, tmp_path, capsys):
     assert "point field 'shape' (got 'shap'); did you mean 'shap'" in refuse(
         run, tmp_path, capsys, checkpoint, write("misnamed.vtu", shap=shape)
     )
-    assert "44 input channels" in refuse(run, tmp_path, capsys, checkpoint, write("narrow.vtu", shape=shape[:, :3]))
+    assert "42 components in the field 'shape'" in refuse(
+        run, tmp_path, capsys, checkpoint, write("narrow.vtu", shape=shape[:, :3])
+    )
     solid = np.concatenate([mesh.points, mesh.points[:, :1]], 1)
-    assert "got 3 coordinates" in refuse(run, tmp_path, capsys, checkpoint, write("solid.vtu", solid, shape=shape))
+    assert "2D, like those for training (got 3D)" in refuse(
+        run, tmp_path, capsys, checkpoint, write("solid.vtu", solid, shape=shape)
+    )
     assert "different names" in refuse(run, tmp_path, capsys, checkpoint, meshes(run)[0], meshes(run)[0])
     (tmp_path / "broken.vtu").write_text("<VTKFile")
     assert "broken.vtu" in refuse(run, tmp_path, capsys, checkpoint, tmp_path / "broken.vtu")
