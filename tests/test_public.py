@@ -26,6 +26,15 @@ PUBLIC = {
     ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
+    "pitgeo.testing": [
+        "assert_batch_independent",
+        "assert_dataset",
+        "assert_gradients",
+        "assert_linear_in_values",
+        "assert_parameters_used",
+        "assert_permutation_equivariant",
+        "assert_rigid_motion_invariant",
+    ],
     "pitgeo.datasets": [
         "BenchmarkOptions",
         "DATASETS",

@@ -28,7 +28,7 @@ def assert_dataset(samples: Any) -> None:
       Samples on one shared mesh also come as ``batch(numbers)``.
 
     Args:
-        samples: At least two samples.
+        samples: At least two samples, as they are read, before any transform.
 
     Raises:
         AssertionError: If something is not so.
@@ -148,7 +148,8 @@ def _assert_equal(what: str, found: PointData, expected: PointData) -> None:
     _expect(first == second, f"{what} to have the attributes {sorted(second)}", sorted(first))
     for key in sorted(second):
         mine, theirs = found[key], expected[key]
-        _expect(_same(mine, theirs), f"'{key}' of {what} to be as it was", _difference(mine, theirs))
+        if not _same(mine, theirs):
+            raise AssertionError(f"Expected '{key}' of {what} to be as it was (got {_difference(mine, theirs)})")
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -7,6 +7,7 @@ import torch
 from pitgeo.datasets import Elasticity, ElasticityOptions
 from pitgeo.datasets.elasticity import FILES, MESH_FILE
 from pitgeo.models import PiTOptions
+from pitgeo.testing import assert_dataset
 from pitgeo.transforms import LatentMesh
 
 TOTAL = 12
@@ -42,6 +43,13 @@ def test_the_first_samples_train_and_the_last_ones_test(root):
     assert np.allclose(sample.y, raw["sigma"][:, 10, None])
     assert np.allclose(sample.x, 5 * raw["rr"][None, :, 10] - 1, atol=1e-6) and sample.x.shape == (972, 42)
     assert sample.input_dim == 44
+
+
+@pytest.mark.parametrize("protocol", ["radii", "coordinates"])
+def test_it_is_what_every_data_set_is(root, protocol):
+    data = Elasticity(root, protocol=protocol, samples=6)
+    assert_dataset(data)
+    assert_dataset(data[2:])
 
 
 def test_coordinates_alone(root):

@@ -6,10 +6,12 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.own_meshes import OwnMeshes
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.metrics import relative_error
 from pitgeo.models import PiTOptions, Shape
 from pitgeo.nn import PointwiseMLP
+from pitgeo.testing import assert_dataset
 from pitgeo.training.loader import BatchLoader
 
 
@@ -36,6 +38,12 @@ def test_samples_slices_and_batches_agree():
     assert torch.equal(data[1:3][0].x, data[1].x) and int(data[1:][0].sample_id) == 11
     with pytest.raises(IndexError, match=r"0\.\.4"):
         data[5]
+
+
+def test_it_is_what_every_data_set_is():
+    assert_dataset(shared())
+    assert_dataset(shared(channels=0))
+    assert_dataset(OwnMeshes(shared(channels=2)))
 
 
 def test_a_transform_is_applied_once_and_its_graphs_are_shared():

@@ -10,6 +10,7 @@ from torch_geometric.data import Batch
 from pitgeo.data import PointData
 from pitgeo.nn.fno import FNO, SpectralConvolution
 from pitgeo.nn.rollout import Rollout
+from pitgeo.testing import assert_batch_independent, assert_parameters_used
 
 PAPER = {
     "inviscid_burgers": ({"in_channels": 2, "dimension": 1, "modes": 19, "width": 32}, 170_593),
@@ -129,9 +130,9 @@ def test_a_shift_of_a_periodic_grid_shifts_the_output(block):
 @pytest.mark.parametrize("grid", [(20,), (10, 14)])
 def test_a_batch_is_its_samples_alone(grid):
     made, data = model(len(grid)), [sample(grid, seed=seed) for seed in range(3)]
+    assert_batch_independent(made, data, tolerance=1e-12)
     alone = torch.cat([made(one) for one in data])
     batch = Batch.from_data_list(data)
-    assert torch.allclose(made(batch), alone, atol=1e-12)
     assert torch.allclose(made(batch.to("cpu")), alone, atol=1e-12)  # its grids are lists then
     assert torch.allclose(made(data[0].to("cpu")), alone[: len(data[0].x)], atol=1e-12)
     assert torch.allclose(made(Batch.from_data_list(data[:1])), alone[: len(data[0].x)], atol=1e-12)
@@ -146,9 +147,7 @@ def test_samples_on_a_shared_mesh():
 @pytest.mark.parametrize("block", ["fno", "fno++"])
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_every_parameter_is_used(block, dimension):
-    made = model(dimension, modes=2, block=block)
-    made(sample((6, 5, 4)[:dimension])).square().sum().backward()
-    assert not [name for name, p in made.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
+    assert_parameters_used(model(dimension, modes=2, block=block), sample((6, 5, 4)[:dimension]))
 
 
 def test_no_activation_after_the_last_block():

@@ -3,8 +3,14 @@
 import pytest
 import torch
 
+from pitgeo.data import PointData
 from pitgeo.metric import Metric
 from pitgeo.nn import DenseLayout, GlobalPositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.testing import (
+    assert_linear_in_values,
+    assert_permutation_equivariant,
+    assert_rigid_motion_invariant,
+)
 from tests.reference import position_attention, squared_distances
 
 
@@ -160,13 +166,14 @@ def test_weights_sum_to_one_and_vanish_rather_than_turn_denormal():
 
 def test_linear_rigid_permutation():
     made = layer(GlobalPositionAttention, 4, 6, heads=3)
-    x, other, pos = torch.rand(1, 50, 4).double(), torch.rand(1, 50, 4).double(), torch.rand(1, 50, 3).double()
-    out = made(x, pos)
-    assert torch.allclose(made(2 * x - other, pos), 2 * out - made(other, pos), atol=1e-12)
-    turn = torch.linalg.qr(torch.rand(3, 3).double())[0]
-    assert torch.allclose(made(x, pos @ turn.T + 10), out, atol=1e-10)
-    order = torch.randperm(50)
-    assert torch.allclose(made(x[:, order], pos[:, order]), out[:, order], atol=1e-12)
+    sample = PointData(pos=torch.rand(50, 3).double(), x=torch.rand(50, 4).double())
+
+    def call(data):
+        return made(data.x[None], data.pos[None])[0]
+
+    assert_linear_in_values(call, sample, tolerance=1e-12)
+    assert_rigid_motion_invariant(call, sample, tolerance=1e-10)
+    assert_permutation_equivariant(call, sample, tolerance=1e-12)
 
 
 def test_bfloat16_autocast_keeps_geometry_in_single_precision():

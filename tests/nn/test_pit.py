@@ -7,6 +7,7 @@ from torch_geometric.data import Batch
 from pitgeo.data import PointData
 from pitgeo.models import PiTOptions, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP
+from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 from pitgeo.transforms import AttentionGraphs, LatentMesh
 
 PAPER = {
@@ -65,27 +66,22 @@ def model(style="residual", **body):
 def test_a_batch_of_two_meshes_is_the_two_alone(style, output):
     made = model(style, output=output)
     data = samples()
-    out = made(Batch.from_data_list(data))
-    assert torch.allclose(out, torch.cat([made(one) for one in data]), atol=1e-11)
+    assert_batch_independent(made, data, tolerance=1e-11)
     ready = [made.graphs(one) for one in data]
-    assert torch.allclose(out, made(Batch.from_data_list(ready)), atol=1e-12)
+    assert torch.allclose(made(Batch.from_data_list(data)), made(Batch.from_data_list(ready)), atol=1e-12)
 
 
 @pytest.mark.parametrize("style", ["paper", "residual"])
 @pytest.mark.parametrize("output", [None, 0.1])
 def test_every_parameter_is_used(style, output):
-    made = model(style, output=output)
-    made(Batch.from_data_list(samples())).square().sum().backward()
-    unused = [name for name, p in made.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
-    assert not unused
+    assert_parameters_used(model(style, output=output), Batch.from_data_list(samples()))
 
 
 @pytest.mark.parametrize("style", ["paper", "residual"])
 def test_the_order_of_points_does_not_matter(style):
     made, data = model(style), samples()[0]
-    order = torch.randperm(50)
-    shuffled = PointData(pos=data.pos[order], x=data.x[order], pos_latent=data.pos_latent)
-    assert torch.allclose(made(shuffled), made(data)[order], atol=1e-10)
+    for sample in (data, made.graphs(data)):  # graphs that are built, and graphs that are renumbered
+        assert_permutation_equivariant(made, sample, tolerance=1e-10)
 
 
 @pytest.mark.parametrize("style", ["paper", "residual"])
@@ -117,7 +113,7 @@ def test_samples_on_a_shared_mesh(style, output):
 def test_self_attention_everywhere(kind, style):
     made = model(style, attention=(kind,) * 3, encoder="block", decoder="block")
     data = [PointData(pos=one.pos, x=one.x) for one in samples()]
-    assert torch.allclose(made(Batch.from_data_list(data)), torch.cat([made(one) for one in data]), atol=1e-11)
+    assert_batch_independent(made, data, tolerance=1e-11)
     with pytest.raises(ValueError, match="no latent mesh"):
         made(samples()[0])
 

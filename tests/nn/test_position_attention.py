@@ -7,12 +7,19 @@ import pickle
 import pytest
 import torch
 from torch import nn
+from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, Sequential
 
+from pitgeo.data import PointData
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import knn, quantile, radius
 from pitgeo.nn import PositionAttention
+from pitgeo.testing import (
+    assert_linear_in_values,
+    assert_permutation_equivariant,
+    assert_rigid_motion_invariant,
+)
 from tests.reference import position_attention, quantile_mask, squared_distances
 
 BACKENDS = ("fused", "reference")
@@ -108,16 +115,17 @@ def test_a_target_without_an_edge_gets_zeros(backend):
 
 def test_linear_in_the_values_and_blind_to_rigid_motion_and_order():
     made = layer(4, 6, heads=3)
-    x, other, pos = torch.rand(50, 4).double(), torch.rand(50, 4).double(), torch.rand(50, 3).double()
+    x, pos = torch.rand(50, 4).double(), torch.rand(50, 3).double()
     hood = quantile(pos, pos, 0.2)
-    out = made(x, pos, hood)
-    assert torch.allclose(made(2 * x - other, pos, hood), 2 * out - made(other, pos, hood), atol=1e-12)
-    turn = torch.linalg.qr(torch.rand(3, 3).double())[0]
-    moved = pos @ turn.T + torch.tensor([10.0, -4.0, 7.0])
-    assert torch.allclose(made(x, moved, quantile(moved, moved, 0.2)), out, atol=1e-10)
-    order = torch.randperm(50)
-    shuffled = made(x[order], pos[order], quantile(pos[order], pos[order], 0.2))
-    assert torch.allclose(shuffled, out[order], atol=1e-12)
+
+    def with_its_graph(data):
+        return made(data.x, data.pos, quantile(data.pos, data.pos, 0.2))
+
+    stored, built = Data(x=x, pos=pos, edge_index=hood.edge_index), PointData(pos=pos, x=x)
+    for call, sample in ((made, stored), (with_its_graph, built)):
+        assert_linear_in_values(call, sample, tolerance=1e-12)
+        assert_rigid_motion_invariant(call, sample, tolerance=1e-10)
+        assert_permutation_equivariant(call, sample, tolerance=1e-12)
     assert torch.allclose(made(torch.ones_like(x), pos, hood), made.value(torch.ones_like(x)), atol=1e-12)
 
 
