@@ -1,0 +1,25 @@
+"""Mesh files: the only package that imports meshio and reads through PyVista.
+
+What comes out of a file is native-endian, of the mesh's true dimension, and complete; what cannot be read rightly is
+refused with one clear error.
+"""
+
+from pitgeo.mesh.fields import cell_fields, centroids, point_fields
+from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.reading import read_mesh
+from pitgeo.mesh.series import Series, read_series, write_series
+from pitgeo.mesh.writing import WRITABLE, result_name, write_mesh
+
+__all__ = [
+    "WRITABLE",
+    "Mesh",
+    "Series",
+    "cell_fields",
+    "centroids",
+    "point_fields",
+    "read_mesh",
+    "read_series",
+    "result_name",
+    "write_mesh",
+    "write_series",
+]

@@ -1,0 +1,110 @@
+"""What meshio passes over without a word, so that numbers would be wrong or missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import meshio
+
+# Statements that move or add points.
+ABAQUS = (
+    r"^\*(system|ngen|nfill|ncopy|include)\b.*|^\*node\b.*system *=.*|^\*instance\b.*\n\s*[-+.\d].*"
+    r"|^\*node *(,|$)(?s:.*)^\*node *(,|$)"  # of several blocks of points, the last is kept
+)
+NASTRAN = r"^GRDSET.*|^INCLUDE\b.*|^GRID[^,\n]*\t.*|^GRID\* *,.*"
+STATEMENTS = {".inp": ABAQUS, ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
+
+# What VTK reads rightly, and why meshio must not.
+DOUBTS = {
+    ".vtu": (rb"<Piece\b(?s:.*)<Piece\b", "of several pieces, it keeps the cells of one"),
+    ".vtk": (rb"^(COLOR_SCALARS)\b", "it leaves colours out"),
+    ".obj": (rb"^(f.*\s-\d|[lp]\s|.*\\\r?$)", "it does not know negative numbers, lines or broken lines"),
+}
+REORDERED = ("hexahedron20", "hexahedron27")
+"""Cells whose nodes have another order in Exodus files."""
+
+
+def refuse(path: Path) -> None:
+    """Refuse a file with statements that no reader here follows.
+
+    Raises:
+        ValueError: Naming the statement.
+    """
+    pattern = STATEMENTS.get(path.suffix.lower())
+    found = re.search(pattern, path.read_text(errors="replace"), re.MULTILINE | re.IGNORECASE) if pattern else None
+    if found:
+        raise ValueError(
+            f"{path}: Expected points in plain coordinates (got {found.group().splitlines()[0].strip()!r}, which "
+            f"meshio passes over, so that points would be wrong or missing); export one flat mesh, or save it as .vtu"
+        )
+
+
+def doubt(path: Path) -> str:
+    """Why meshio would read a file wrongly that VTK reads rightly; empty if it would not."""
+    pattern, reason = DOUBTS.get(path.suffix.lower(), (b"", ""))
+    return reason if pattern and re.search(pattern, path.read_bytes(), re.MULTILINE) else ""
+
+
+def doubt_result(path: Path, raw: meshio.Mesh) -> str:
+    """Why what meshio read is not to be trusted; empty if it is."""
+    kinds = {block.type for block in raw.cells}
+    if path.suffix.lower() in (".e", ".ex2", ".exo") and kinds & {*REORDERED}:
+        return "it leaves the nodes of quadratic hexahedra in the order of Exodus"
+    if path.suffix.lower() == ".vtk" and "polygon" in kinds and not raw.cell_data:
+        return "it leaves out the cell data of polygons"
+    return ""
+
+
+def own_corners(path: Path) -> bool:
+    """Whether the faces of an OBJ file number normals and texture otherwise than points; meshio takes them as one."""
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith("f"):
+            for word in line.split()[1:]:
+                if len({number for number in word.split("/") if number}) > 1:
+                    return True
+    return False
+
+
+def tidy_su2(path: Path, folder: Path) -> Path:
+    """A copy that meshio reads rightly: with mixed line ends or comments it reads wrong coordinates without a word.
+
+    An index at the end of the rows of points is dropped too.
+    """
+    lines = [line.split("%")[0].strip() for line in path.read_text(errors="replace").splitlines()]
+    lines = [re.sub(r"\s*=\s*", "= ", line) for line in lines if line]
+    heads = {name: [line for line in lines if line.startswith(f"{name}=")] for name in ("NDIME", "NPOIN")}
+    if any(len(found) != 1 for found in heads.values()):
+        raise meshio.ReadError("a SU2 file of one zone has one NDIME and one NPOIN")
+    dimension, count = (int(heads[name][0].split()[1]) for name in heads)
+    start = lines.index(heads["NPOIN"][0]) + 1
+    rows = [line.split() for line in lines[start : start + count]]
+    columns = {len(row) for row in rows}
+    if len(rows) != count or len(columns) != 1 or not dimension <= min(columns) <= dimension + 2:
+        raise meshio.ReadError(f"{count} rows of {dimension} coordinates, and at most two indices, should follow NPOIN")
+    lines[start : start + count] = [" ".join(row[:dimension]) for row in rows]
+    copy = folder / path.name
+    copy.write_text("\n".join(lines) + "\n")
+    return copy
+
+
+def tidy_nastran(path: Path, folder: Path) -> Path:
+    """A copy whose shells have nodes alone: meshio takes their angle and offset for nodes, and fails."""
+    lines: list[str] = []
+    dropping = False
+    for line in path.read_text(errors="replace").splitlines():
+        if dropping and (line.startswith(("+", "*", " " * 8)) or not line.strip()):
+            continue  # thicknesses, on continued lines
+        found = re.match(r"(CTRIA3|CTRIAR|CQUAD4|CQUADR|CSHEAR)\b(?!\*)", line)
+        dropping = found is not None
+        if found:
+            fields = 3 + (3 if found.group(1).startswith("CTRIA") else 4)
+            line = ",".join(line.split(",")[:fields]) if "," in line else line[: 8 * fields]
+        lines.append(line)
+    copy = folder / path.name
+    copy.write_text("\n".join(lines) + "\n")
+    return copy
+
+
+TIDY = {".su2": tidy_su2, ".bdf": tidy_nastran, ".fem": tidy_nastran, ".nas": tidy_nastran}
+"""What makes a copy that meshio reads rightly, by the ending of the file."""

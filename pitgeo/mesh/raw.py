@@ -1,0 +1,99 @@
+"""What a reader found in a file, before it is made a mesh."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.mesh import Mesh, native
+from pitgeo.mesh.sets import from_fields
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Raw:
+    """Arrays as a file holds them: three coordinates, any byte order, empty blocks.
+
+    Args:
+        points: Positions ``[N, axes]``.
+        cells: Pairs of a meshio cell type and its connectivity.
+        point_data: Fields by name.
+        cell_data: For each name one array a block.
+        field_data: Facts of the whole mesh by name.
+        point_sets: Numbers of the points in each named set.
+        cell_sets: For each name one array a block, or ``None`` for a block without members.
+    """
+
+    points: NDArray[Any]
+    cells: list[tuple[str, NDArray[Any]]] = field(default_factory=list)
+    point_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cell_data: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    field_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    point_sets: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cell_sets: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+
+    def mesh(self, path: Path) -> Mesh:
+        """The mesh: of its true dimension, native-endian, without empty blocks, its sets no longer fields.
+
+        Raises:
+            ValueError: If something does not fit together.
+        """
+        if any(kind.startswith("polyhedron") for kind, _ in self.cells):
+            raise ValueError(
+                f"{path}: Expected cells of known types (got polyhedra); split them into tetrahedra in ParaView"
+            )
+        kept = [index for index, (_, nodes) in enumerate(self.cells) if len(nodes)]
+        kinds = [self.cells[index][0] for index in kept]
+        points, plane, axis = _flat(native(np.asarray(self.points), np.float64), kinds)
+        point_data, point_sets = from_fields({name: _array(values) for name, values in self.point_data.items()})
+        cell_data, cell_sets = from_fields(
+            {
+                name: tuple(_array(blocks[index]) for index in kept if index < len(blocks))
+                for name, blocks in self.cell_data.items()
+            }
+        )
+        point_sets.update({name: _members(members) for name, members in self.point_sets.items()})
+        for name, blocks in self.cell_sets.items():
+            cell_sets[name] = tuple(_members(blocks[index] if index < len(blocks) else ()) for index in kept)
+        return Mesh(
+            points=points,
+            cells=tuple((self.cells[index][0], native(np.asarray(self.cells[index][1]), np.int64)) for index in kept),
+            point_data=point_data,
+            cell_data=cell_data,
+            field_data={name: _array(values) for name, values in self.field_data.items()},
+            point_sets=point_sets,
+            cell_sets=cell_sets,
+            plane=plane,
+            plane_axis=axis,
+            path=path,
+        )
+
+
+def _flat(points: NDArray[np.float64], kinds: list[str]) -> tuple[NDArray[np.float64], float, int]:
+    """The points without the coordinates that do not vary, as far as a mesh can be put back from it."""
+    if points.ndim != 2 or points.shape[1] != 3 or not len(points):
+        return np.ascontiguousarray(points), 0.0, 2
+    level = (points == points[0]).all(0)
+    lines = all(dimension(kind) < 2 for kind in kinds)
+    if lines and level[1:].all() and not points[0, 1:].any():
+        return np.ascontiguousarray(points[:, :1]), 0.0, 2
+    for axis in (2, 1, 0):
+        if level[axis]:
+            return np.ascontiguousarray(np.delete(points, axis, axis=1)), float(points[0, axis]), axis
+    return np.ascontiguousarray(points), 0.0, 2
+
+
+def _array(values: Any) -> NDArray[Any]:
+    return native(np.ma.getdata(np.asarray(values)))
+
+
+def _members(members: Any) -> NDArray[np.int64]:
+    """The numbers in a set, each once."""
+    return np.unique(np.asarray([] if members is None else members).astype(np.int64).ravel())

@@ -1,0 +1,138 @@
+"""Reading mesh files: with meshio first, and with VTK what meshio does not read rightly."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import tempfile
+import urllib.parse
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import meshio
+import numpy as np
+
+from pitgeo.mesh import abaqus, exodus, overlooked
+from pitgeo.mesh.gmsh import check_order
+from pitgeo.mesh.legacy import read_field_data
+from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.raw import Raw
+from pitgeo.mesh.sets import physical_sets
+from pitgeo.mesh.vtk import EXODUS, READABLE, read_vtk
+
+log = logging.getLogger(__name__)
+
+
+def read_mesh(path: str | Path) -> Mesh:
+    """Read a mesh file of any format that meshio or VTK reads, with its fields and named sets.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it cannot be read, holds no points, or would be misread; the message says what to do.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
+    overlooked.refuse(path)
+    try:
+        return _by_meshio(path)
+    except _UnreadableError as error:
+        reason = " ".join(str(error).split())[:500]
+    if path.suffix.lower() not in READABLE:
+        series = "; a time series is read by read_series" if path.suffix.lower() in (".xdmf", ".xmf", ".pvd") else ""
+        raise ValueError(
+            f"{path}: Expected a mesh file that meshio reads (got: {reason}); open it in ParaView, or in the program "
+            f"that wrote it, and save it as .vtu{series}"
+        )
+    try:
+        mesh = read_vtk(path).mesh(path)
+    except Exception as error:  # VTK's readers fail in many ways
+        other = " ".join(str(error).removeprefix(f"{path}: ").split())[:500]
+        raise ValueError(
+            f"{path}: Expected a mesh file that meshio or VTK reads (got from meshio: {reason}; from VTK: {other}); "
+            f"open it in ParaView, or in the program that wrote it, and save it as .vtu"
+        ) from error
+    log.info("%s: read by VTK, since meshio does not: %s", path, reason)
+    return mesh
+
+
+@contextlib.contextmanager
+def quiet(said: io.StringIO) -> Iterator[None]:
+    """Keeps what meshio prints; its warnings go nowhere."""
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class _UnreadableError(Exception):
+    """Meshio does not read a file, or not rightly; another reader may."""
+
+
+def _by_meshio(path: Path) -> Mesh:
+    doubt = overlooked.doubt(path)
+    if doubt:
+        raise _UnreadableError(doubt)
+    said = io.StringIO()
+    try:
+        with quiet(said), tempfile.TemporaryDirectory() as folder:
+            tidy = overlooked.TIDY.get(path.suffix.lower())
+            found = meshio.read(tidy(path, Path(folder)) if tidy else path)
+    except SystemExit as error:  # meshio's readers fail in every way there is, some by leaving Python
+        raise _UnreadableError(said.getvalue()) from error
+    except Exception as error:
+        reason = str(error) if isinstance(error, meshio.ReadError) else f"{type(error).__name__}: {error}"
+        raise _UnreadableError(f"{said.getvalue()} {reason}") from error
+    words = " ".join(" ".join(dict.fromkeys(said.getvalue().splitlines())).split())
+    if "corrupt" in words.lower() or "cannot handle" in words:  # something is left out, and the rest returned
+        raise _UnreadableError(words)
+    doubt = overlooked.doubt_result(path, found)
+    if doubt:
+        raise _UnreadableError(doubt)
+    if words:
+        log.info("%s: %s", path, words[:500])
+    references = found.point_data.get("nastran:ref")
+    if references is not None and np.any(references):
+        raise ValueError(
+            f"{path}: Expected points in the basic coordinate system (got system {np.max(references)}, which meshio "
+            f"does not convert); save the mesh in basic coordinates, or as .vtu"
+        )
+    raw = _raw(found, path)
+    try:
+        return raw.mesh(path)
+    except ValueError as error:
+        if path.suffix.lower() not in READABLE:
+            raise
+        raise _UnreadableError(str(error).removeprefix(f"{path}: ")) from error
+
+
+def _raw(found: meshio.Mesh, path: Path) -> Raw:
+    """What meshio read, with what it leaves out."""
+    suffix = path.suffix.lower()
+    raw = Raw(
+        points=found.points,
+        cells=[(block.type, block.data) for block in found.cells],
+        point_data=dict(found.point_data),
+        cell_data=dict(found.cell_data),
+        field_data=dict(found.field_data),
+        point_sets=dict(found.point_sets),
+        cell_sets={name: sets for name, sets in found.cell_sets.items() if name != "gmsh:bounding_entities"},
+    )
+    if suffix == ".vtk":  # the legacy format escapes blanks
+        raw.field_data = {**raw.field_data, **read_field_data(path)}
+        raw.point_data = {urllib.parse.unquote(name): values for name, values in raw.point_data.items()}
+        raw.cell_data = {urllib.parse.unquote(name): values for name, values in raw.cell_data.items()}
+    elif suffix == ".inp":
+        raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells])
+    elif suffix in EXODUS:
+        raw.point_sets, raw.cell_sets = exodus.read_sets(path)
+    elif suffix == ".msh":
+        check_order(path, [nodes.shape[1] for _, nodes in raw.cells])
+        tags = raw.cell_data.get("gmsh:physical")
+        raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
+    elif suffix == ".obj" and overlooked.own_corners(path):
+        for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
+            log.info("%s: %s left out, whose numbers are not those of the points", path, name)
+            del raw.point_data[name]
+    return raw

@@ -1,0 +1,82 @@
+"""Named sets of points and cells, and the fields that hold them in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.mesh import Mesh
+
+PREFIX = "set:"
+"""The field ``set:<name>`` of a file is 1 where the set ``<name>`` is, and 0 elsewhere."""
+
+Values = TypeVar("Values", NDArray[Any], tuple[NDArray[Any], ...])
+
+
+def set_fields(mesh: Mesh) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], ...]]]:
+    """The point and cell sets of a mesh as fields of zeros and ones.
+
+    Raises:
+        ValueError: If a field has the name of such a set already.
+    """
+    points = {PREFIX + name: _marked(members, len(mesh.points)) for name, members in mesh.point_sets.items()}
+    cells = {
+        PREFIX + name: tuple(_marked(part, len(nodes)) for part, (_, nodes) in zip(parts, mesh.cells, strict=True))
+        for name, parts in mesh.cell_sets.items()
+    }
+    for name in [*(points.keys() & mesh.point_data.keys()), *(cells.keys() & mesh.cell_data.keys())]:
+        raise ValueError(
+            f"{mesh.where}Expected no field {name!r} beside the set {name[len(PREFIX) :]!r}, which files hold under "
+            f"that name (got both); rename one"
+        )
+    return points, cells
+
+
+def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[str, Any]]:
+    """Fields apart from the sets among them."""
+    rest: dict[str, Values] = {}
+    sets: dict[str, Any] = {}
+    for name, values in fields.items():
+        parts = values if isinstance(values, tuple) else (values,)
+        if not name.startswith(PREFIX) or not all(_is_mark(part) for part in parts):
+            rest[name] = values
+            continue
+        members = tuple(np.flatnonzero(part.ravel()).astype(np.int64) for part in parts)
+        sets[name[len(PREFIX) :]] = members if isinstance(values, tuple) else members[0]
+    return rest, sets
+
+
+def physical_sets(
+    cells: list[tuple[str, NDArray[Any]]], names: Mapping[str, Any], tags: list[NDArray[Any]]
+) -> dict[str, list[NDArray[Any]]]:
+    """The sets that Gmsh's physical names stand for.
+
+    Args:
+        cells: Blocks of cells.
+        names: The tag and the dimension of every name.
+        tags: The physical tag of every cell, one array a block.
+    """
+    sets = {}
+    for name, pair in names.items():
+        if np.shape(pair) != (2,):
+            continue
+        tag, axes = (int(number) for number in pair)
+        sets[name] = [
+            np.flatnonzero((np.asarray(values) == tag) & (dimension(kind) == axes))
+            for (kind, _), values in zip(cells, tags, strict=True)
+        ]
+    return sets
+
+
+def _marked(members: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
+    marks = np.zeros(count, np.uint8)
+    marks[np.asarray(members, np.int64)] = 1
+    return marks
+
+
+def _is_mark(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "iu" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())

@@ -1,0 +1,220 @@
+"""Writing mesh files whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import string
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.legacy import add_field_data
+from pitgeo.mesh.mesh import Mesh, joined, native
+from pitgeo.mesh.reading import quiet, read_mesh
+from pitgeo.mesh.sets import set_fields
+from pitgeo.mesh.vtk import write_vtk
+
+log = logging.getLogger(__name__)
+
+WRITABLE = {".vtu": "vtu", ".vtk": "vtk", ".vtp": "vtp", ".xdmf": "xdmf", ".xmf": "xdmf"}
+"""Formats that keep points, cells and fields; meshio's other writers drop some without a word."""
+
+VTU_TYPES = {
+    f"{letter}{size}": f"{word}{size * 8}"
+    for letter, word, sizes in (("f", "Float", (4, 8)), ("i", "Int", (1, 2, 4, 8)), ("u", "UInt", (1, 2, 4, 8)))
+    for size in sizes
+}
+
+
+def result_name(path: str | Path) -> str:
+    """The name of the file that a mesh read from ``path`` is best written to: its own, or one that ends in ``.vtu``."""
+    path = Path(path)
+    if path.suffix.lower() in WRITABLE:
+        return path.name
+    name = f"{path.stem}.vtu"
+    log.info("%s: results go to %s, since %s files do not keep every field", path, name, path.suffix or "such")
+    return name
+
+
+def write_mesh(path: str | Path, mesh: Mesh) -> None:
+    """Write a mesh whole or not at all, as the ending of the name says; what was written is read again and compared.
+
+    VTU is compressed binary. Fields of several axes are flattened to ``[N, components]``; ``.vtk`` and ``.xdmf`` have
+    no vectors of two components, which get a third of zeros there. ``.vtp`` holds points, lines and faces alone and
+    needs PyVista; ``.xdmf`` holds no field data. A named set becomes the field ``set:<name>`` of zeros and ones, which
+    :func:`read_mesh` turns back.
+
+    Raises:
+        ValueError: If the format would lose something, or cannot hold it.
+    """
+    path = Path(path)
+    kind = WRITABLE.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(
+            f"{path}: Expected a format that keeps every field, one of {', '.join(WRITABLE)} (got {path.suffix!r}); "
+            f"write to {path.with_suffix('.vtu').name} instead"
+        )
+    if mesh.field_data and kind == "xdmf":
+        raise ValueError(
+            f"{path}: Expected no field data, which {path.suffix} files do not keep (got "
+            f"{', '.join(mesh.field_data)}); write to {path.with_suffix('.vtu').name} instead"
+        )
+    point_sets, cell_sets = set_fields(mesh)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".part-{os.getpid()}-{path.name}")
+    try:
+        point_data = {name: _storable(values, kind) for name, values in {**mesh.point_data, **point_sets}.items()}
+        cell_data = {
+            name: [_storable(values, kind) for values in blocks]
+            for name, blocks in {**mesh.cell_data, **cell_sets}.items()
+        }
+        field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
+        _write(part, kind, mesh, point_data, cell_data, field_data)
+        lost = _lost(mesh, read_mesh(part), point_data, joined(cell_data), field_data)
+        if lost:
+            raise ValueError(f"{', '.join(lost)} came back changed")
+        os.replace(part, path)
+    except OSError:
+        raise
+    except (Exception, SystemExit) as error:  # meshio's writers fail in every way there is
+        reason = str(error).replace(str(part), part.name)
+        raise ValueError(
+            f"{path}: Expected fields that the format can hold (got: {type(error).__name__}: {reason}); give the "
+            f"fields plain names and numbers, or write .vtu"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@dataclass
+class _Block:
+    """Cells as meshio's writers take them; its own class refuses some types that they know."""
+
+    type: str
+    data: NDArray[np.int64]
+    tags: list[str] = field(default_factory=list)
+    dim: int = 3
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+def _write(
+    path: Path,
+    kind: str,
+    mesh: Mesh,
+    point_data: Mapping[str, NDArray[Any]],
+    cell_data: Mapping[str, list[NDArray[Any]]],
+    field_data: Mapping[str, NDArray[Any]],
+) -> None:
+    points = mesh.points_in_space()
+    cells = [(name, native(nodes)) for name, nodes in mesh.cells] or [("vertex", np.arange(len(points))[:, None])]
+    if kind == "vtp" or (kind == "vtu" and not _is_known([name for name, _ in cells])):
+        write_vtk(path, points, cells, point_data, joined(cell_data), field_data)
+        return
+    with quiet(io.StringIO()):
+        out = meshio.Mesh(
+            points,
+            [_Block(name, nodes) for name, nodes in cells],
+            point_data={_escaped(name, kind): values for name, values in point_data.items()},
+            cell_data={_escaped(name, kind): list(blocks) for name, blocks in cell_data.items()},
+        )
+        out.write(path, file_format=kind, **({"data_format": "XML"} if kind == "xdmf" else {}))
+    if field_data and kind == "vtu":
+        _add_field_data(path, field_data)
+    elif field_data:
+        add_field_data(path, {_escaped(name, kind): values for name, values in field_data.items()})
+
+
+def _is_known(kinds: list[str]) -> bool:
+    """Whether meshio's VTU writer takes cells of these types."""
+    try:
+        return all(meshio.CellBlock(kind, np.zeros((0, 1), np.int64)) is not None for kind in kinds)
+    except KeyError:
+        return False
+
+
+def _lost(
+    mesh: Mesh,
+    again: Mesh,
+    point_data: Mapping[str, NDArray[Any]],
+    cell_data: Mapping[str, NDArray[Any]],
+    field_data: Mapping[str, NDArray[Any]],
+) -> list[str]:
+    """Names of what did not come back from a file as it was written."""
+    point_sets, cell_sets = set_fields(again)
+    lost = _differences(point_data, {**again.point_data, **point_sets})
+    lost += _differences(cell_data, joined({**again.cell_data, **cell_sets}))
+    lost += _differences(field_data, again.field_data)
+    lost += [] if np.array_equal(mesh.points_in_space(), again.points_in_space()) else ["points"]
+    if mesh.cells:
+        mine, theirs = ([np.ravel(nodes) for _, nodes in cells] for cells in (mesh.cells, again.cells))
+        kinds = [[name for name, nodes in cells for _ in nodes] for cells in (mesh.cells, again.cells)]
+        same = kinds[0] == kinds[1] and np.array_equal(np.concatenate(mine), np.concatenate([*theirs, mine[0][:0]]))
+        lost += [] if same else ["cells"]
+    return lost
+
+
+def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
+    """A copy of a field as files can hold it."""
+    values = native(np.asarray(values))
+    if values.dtype in (np.bool_, np.float16):  # which no format has
+        values = values.astype(np.uint8 if values.dtype == np.bool_ else np.float32)
+    if values.ndim > 2:
+        values = values.reshape(len(values), -1)
+    if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf"):
+        values = np.concatenate([values, np.zeros_like(values[:, :1])], 1)
+    return values
+
+
+def _fact(values: Any) -> NDArray[Any]:
+    """A copy of field data as files can hold it: ``[n]`` or ``[n, components]``."""
+    fact = _storable(np.atleast_1d(values), "vtu")
+    if fact.dtype.kind not in "fiu":
+        raise ValueError(f"field data of {fact.dtype} is no number")
+    return fact
+
+
+def _escaped(name: str, kind: str) -> str:
+    """The name of a field as meshio must be given it: its VTK writers escape nothing."""
+    if kind == "vtk":
+        return urllib.parse.quote(name, safe=string.punctuation.replace("%", "").replace('"', ""))
+    if kind == "vtu":
+        quoted = escape(name, {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
+        return quoted.encode("ascii", "xmlcharrefreplace").decode()
+    return name
+
+
+def _add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
+    """Meshio reads a VTU's field data but does not write it."""
+    lines = ["<FieldData>"]
+    for name, values in field_data.items():
+        width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""
+        lines.append(
+            f'<DataArray type="{VTU_TYPES[values.dtype.str[1:]]}" Name="{_escaped(name, "vtu")}" '
+            f'NumberOfTuples="{len(values)}"{width} format="ascii">'
+        )
+        lines.append(" ".join(repr(value) for value in values.ravel().tolist()) + "</DataArray>")
+    mark = "<UnstructuredGrid>\n"
+    before, _, after = path.read_text().partition(mark)
+    path.write_text(before + mark + "\n".join([*lines, "</FieldData>"]) + "\n" + after)
+
+
+def _differences(mine: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Names of the fields that did not come back as they were; a column may come back as ``[N]``."""
+    return [
+        repr(name)
+        for name, values in mine.items()
+        if name not in theirs
+        or values.size != np.size(theirs[name])
+        or not np.array_equal(values.ravel(), np.ravel(theirs[name]), equal_nan=True)
+    ]

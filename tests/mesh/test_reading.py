@@ -1,0 +1,84 @@
+"""Files that are read rightly or refused with one clear error."""
+
+import numpy as np
+import pytest
+
+from pitgeo.mesh import read_mesh
+
+
+@pytest.mark.parametrize("ending", ["inp", "obj", "su2", "vtu", "msh", "vtk", "stl", "ply", "mesh", "bdf", "foo"])
+@pytest.mark.parametrize("content", [b"", b"garbage\n1 2 3\n", bytes(range(256)) * 4])
+def test_garbage_gives_one_clear_error(ending, content, tmp_path):
+    path = tmp_path / f"broken.{ending}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"broken\.") as caught:
+        read_mesh(path)
+    assert "Expected" in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.vtu"):
+        read_mesh(tmp_path / "nothing.vtu")
+
+
+@pytest.mark.parametrize("index", ["none", "one", "two"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "mixed"])
+@pytest.mark.parametrize("order", ["points first", "cells first"])
+def test_su2_is_not_misread(index, ends, order, tmp_path):
+    points, cells = np.random.default_rng(0).random((300, 2)), np.random.default_rng(1).integers(0, 300, (300, 3))
+    more = {"none": "", "one": " {0}", "two": " {0} {0}"}[index]
+    rows = ["NPOIN= 300", *(f"{x!r}\t {y!r}{more.format(k)}" for k, (x, y) in enumerate(points.tolist()))]
+    elements = ["NELEM = 300", *(f"5 {a} {b} {c}{more.format(k)[:4]}" for k, (a, b, c) in enumerate(cells.tolist()))]
+    head = ["% naïve comment, as exported", "", "NDIME= 2 % planar"]
+    if index == "two":
+        elements = [" ".join(line.split()[:4]) for line in elements]
+    blocks = [*rows, "%", *elements] if order == "points first" else [*elements, "%", *rows]
+    lines = [*head, *blocks, "NMARK= 0"]
+    path = tmp_path / "mesh.su2"
+    breaks = ["\r\n" if k % 3 else "\n" for k in range(len(lines))] if ends == "mixed" else [ends] * len(lines)
+    path.write_bytes("".join(line + end for line, end in zip(lines, breaks, strict=True)).encode())
+    mesh = read_mesh(path)
+    assert np.array_equal(mesh.points, points) and mesh.path == path
+    assert [kind for kind, _ in mesh.cells] == ["triangle"] and np.array_equal(mesh.cells[0][1], cells)
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "message"),
+    [
+        ("su2", "NDIME= 2\nNELEM= 1\n5 0 1 2\nNPOIN= 3\n0. 0.\n1. 0. 1\n0. 1. 2\nNMARK= 0\n", "3 rows of 2"),
+        ("su2", "NDIME= 3\nNELEM= 1\n5 0 1 2\nNPOIN= 3\n0. 0.\n1. 0.\n0. 1.\nNMARK= 0\n", "3 rows of 3"),
+        ("su2", "NZONE= 2\n" + 2 * "NDIME= 2\nNPOIN= 1\n0. 0.\nNMARK= 0\n", "one zone"),
+        ("bdf", "BEGIN BULK\nGRID    1       5       1.0     90.0    3.0\nENDDATA\n", "system 5"),
+        ("bdf", "BEGIN BULK\nGRDSET          5\nGRID    1               1.0     90.0    3.0\nENDDATA\n", "GRDSET"),
+        ("bdf", "BEGIN BULK\nGRID\t1\t\t1.0\t2.0\t3.0\nENDDATA\n", "GRID"),
+        ("bdf", "BEGIN BULK\nINCLUDE 'more.bdf'\nGRID,1,,1.,2.,3.\nENDDATA\n", "INCLUDE"),
+        ("inp", "*NODE\n1, 0., 0.\n2, 1., 0.\n*NODE\n3, 0., 1.\n", "NODE"),
+        ("inp", "*Node, nset=all, system=C\n1, 1., 90.\n2, 1., 0.\n", "system=C"),
+        ("inp", "*SYSTEM\n5., 5., 5.\n*NODE\n1, 0., 0.\n", "SYSTEM"),
+        ("inp", "*Node\n1, 0., 0.\n*Instance, name=a, part=b\n 10., 0., 0.\n*End Instance\n", "Instance"),
+    ],
+)
+def test_what_would_be_misread_is_refused(ending, text, message, tmp_path):
+    path = tmp_path / f"mesh.{ending}"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_mesh(path)
+    assert str(path) in str(caught.value) and "save" in str(caught.value)
+
+
+def test_large_fields_are_read_rightly(tmp_path):
+    path = tmp_path / "mesh.bdf"
+    values = [(7, "1.5", "-2.5-3", "3.5E+1"), (9, "0.123456789012", ".5", "7.0")]
+    rows = [f"GRID*   {k:<32}{x:>16}{y:>16}\n*       {z:>16}\n" for k, x, y, z in values]
+    path.write_text("BEGIN BULK\n" + "".join(rows) + "ENDDATA\n")
+    assert np.array_equal(read_mesh(path).points, [[1.5, -2.5e-3, 35.0], [0.123456789012, 0.5, 7.0]])
+
+
+def test_names_of_the_legacy_format_are_unescaped(tmp_path):
+    path = tmp_path / "mesh.vtk"
+    path.write_text(
+        "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 3 float\n0 0 0 1 0 0 0 1 0\n"
+        "CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\n"
+        "SCALARS von%20Mises%25 double 1\nLOOKUP_TABLE default\n1 2 3\n"
+    )
+    assert list(read_mesh(path).point_data) == ["von Mises%"]
