@@ -116,7 +116,7 @@ def dry_run(config: RunConfig) -> list[str]:
     model = build(config.model.options, _shape(config, [sample]))
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
-        f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.source}",
+        f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",
         f"input points: {sample.pos.shape[0]} in {sample.pos.shape[1]}D",
         f"input channels: {sample.input_dim} ({sample.pos.shape[1]} coordinates, {sample.x.shape[1]} values)",
         f"latent points: {latent.shape[0]}",

@@ -102,7 +102,7 @@ def test_the_example_is_a_solution(run, tmp_path, monkeypatch):
     names = run("\n".join(blocks("extending.md")[:2]), "docs/extending.md")
     options = names["EllipsesOptions"](train=2, test=1, generate=3, points=60)
     options.prepare(progress=False)
-    for sample in options.train_samples():
+    for sample in options.training_parts()[0]:
         pos, source, u = sample.pos.double(), sample.x[0].double(), sample.y.double()
         squares = torch.cat([torch.ones_like(u), pos.square()], 1)
         fitted = torch.linalg.lstsq(squares, u).solution  # u = c + d x^2 + e y^2, so its Laplacian is 2 (d + e)

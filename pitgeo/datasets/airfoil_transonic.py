@@ -37,7 +37,7 @@ def read(
 
     Args:
         folder: Folder of the files.
-        split: ``"train"``: the first of ``numpy.random.default_rng(0).permutation(100)``; ``"test"``: the last ones.
+        split: ``"train"``: the first of ``torch.randperm(100)`` with seed 0; ``"test"``: the last ones.
         samples: How many.
         targets: ``"pressure"``, ``"wall_shear"``, or both.
         others: Samples of the other split, none of which may be among these.

@@ -63,7 +63,7 @@ class BenchmarkOptions(DataOptions):
         return self.train + self.test
 
     @property
-    def source(self) -> str:
+    def origin(self) -> str:
         """Where the data come from, for messages."""
         return "from the raw files" if self.is_ready() else "as declared; the raw files are not there yet"
 

@@ -31,7 +31,7 @@ class DataOptions(BaseModel):
 
     @property
     @abstractmethod
-    def source(self) -> str:
+    def origin(self) -> str:
         """Where the data come from, for messages."""
 
     @abstractmethod

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 
@@ -37,8 +38,7 @@ def shuffled_numbers(
 ) -> NDArray[np.int64]:
     """Numbers of the samples of a split of a file whose samples are ordered by their parameters.
 
-    They are taken from ``numpy.random.default_rng(0).permutation(total)``: the first ones to train on, the last ones to
-    test on.
+    They are taken from ``torch.randperm(total)`` with seed 0: the first ones to train on, the last ones to test on.
 
     Args:
         path: The file, for messages.
@@ -55,5 +55,5 @@ def shuffled_numbers(
     if samples < 1 or total < samples + others:
         needed = f"1 to {total}" if not others else f"1 to {total - others} (and {others} of the other split)"
         raise ValueError(f"Expected {needed} samples of {path}, which holds {total} (got {samples})")
-    order = np.random.default_rng(0).permutation(total)
+    order = torch.randperm(total, generator=torch.Generator().manual_seed(0)).numpy()
     return order[:samples] if split == "train" else order[total - samples :]

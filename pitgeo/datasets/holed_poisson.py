@@ -36,7 +36,7 @@ class HoledPoisson(Sequence[PointData]):
 
     Args:
         root: Folder that holds ``raw/``.
-        split: ``"train"``: the first ``samples`` of ``numpy.random.default_rng(0).permutation(121)``; ``"test"``: the
+        split: ``"train"``: the first ``samples`` of ``torch.randperm(121)`` with seed 0; ``"test"``: the
             last ones.
         protocol: Inputs: ``"coordinates"`` alone, or ``"parameters"``: also the place of the hole, constant over a
             sample.

@@ -51,7 +51,7 @@ def test_points_come_along_the_curve_and_samples_by_the_permutation(write):
     raw = write() / "raw"
     fields = read(raw, "train", 4, ("pressure", "wall_shear"))
     assert np.allclose(fields.pos, np.stack([0.5 + 0.5 * np.cos(ANGLE), 0.1 * np.sin(ANGLE)], -1))
-    drawn = np.random.default_rng(0).permutation(6)
+    drawn = torch.randperm(6, generator=torch.Generator().manual_seed(0)).numpy()
     assert fields.numbers.tolist() == drawn[:4].tolist() and read(raw, "test", 2).numbers.tolist() == drawn[4:].tolist()
     attack = drawn[:4] + 1.0
     assert np.array_equal(fields.x, np.tile(attack[:, None, None], (1, 12, 1)))
@@ -68,8 +68,8 @@ def test_the_curve_is_closed(write):
     assert np.bincount(lines.ravel()).tolist() == [2] * 12
     x, y = found.points[lines].transpose(2, 1, 0)
     assert np.isclose(0.5 * (x[0] * y[1] - y[0] * x[1]).sum(), 0.05 * 6 * np.sin(np.pi / 6))  # of the 12-gon
-    parts = options.train_samples(), options.validation_samples(), options.test_samples()
-    drawn = np.random.default_rng(0).permutation(6).tolist()
+    parts = (options.split_samples(split) for split in ("train", "validation", "test"))
+    drawn = torch.randperm(6, generator=torch.Generator().manual_seed(0)).numpy().tolist()
     assert [part.numbers.tolist() for part in parts] == [drawn[:3], drawn[3:4], drawn[4:]]
 
 
@@ -94,7 +94,7 @@ def test_there_is_no_generator(write):
         with pytest.raises(FileNotFoundError, match=r"Expected params\.npy .*cannot be generated.*mathLab/Smithers"):
             refuse()
     with pytest.raises(FileNotFoundError, match=r"put it there, it comes from .*mathLab/Smithers"):
-        options.train_samples()
+        options.training_parts()[0]
 
 
 def test_another_file_is_refused(write):
@@ -140,7 +140,7 @@ def real(tmp_path):
 @real_files
 def test_the_real_files(real):
     options = DATASETS["airfoil_transonic"](root=str(real), predict="both")
-    train, test = options.train_samples(), options.test_samples()
+    train, test = options.training_parts()[0], options.test_samples()
     assert sorted(train.numbers.tolist() + test.numbers.tolist()) == list(range(100)) and len(test) == 20
     for channel, error in enumerate((0.0904, 0.1979)):  # of the mean of the training samples
         truth, mean = test.y[..., channel].double(), train.y[..., channel].double().mean(0)

@@ -83,7 +83,7 @@ class MeshOptions(DataOptions):
         return (self.files,) if isinstance(self.files, str) else self.files
 
     @property
-    def source(self) -> str:
+    def origin(self) -> str:
         """Where the data come from, for messages."""
         return f"from {', '.join(self.patterns)}"
 
