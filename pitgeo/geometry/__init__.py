@@ -1,0 +1,9 @@
+"""Inputs computed from a mesh, for models that ask for more than positions: distances, normals, sizes of cells.
+
+They need PyVista, except for coordinates: ``pip install pitgeo[vtk]``.
+"""
+
+from pitgeo.geometry.grid import grid_of
+from pitgeo.geometry.values import GEOMETRY, geometry_components, geometry_values, is_geometry
+
+__all__ = ["GEOMETRY", "geometry_components", "geometry_values", "grid_of", "is_geometry"]

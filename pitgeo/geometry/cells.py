@@ -1,0 +1,142 @@
+"""Faces of cells, and the flat pieces that cells and faces are made of. VTK knows the types of cells."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.geometry.grid import grid_of
+from pitgeo.mesh import Mesh
+
+Nodes = tuple[int, ...]
+
+
+class Kind(NamedTuple):
+    """A type of cell, in terms of the places of its nodes.
+
+    Args:
+        dimension: 0 for a vertex to 3 for a volume.
+        pieces: Points, segments or polygons in the order of their corners that make up the cell; none for a volume.
+            A cell of high order is made up of several, with its own nodes as corners.
+        faces: The corners of each face (of a line: its ends), and the pieces of the face.
+    """
+
+    dimension: int
+    pieces: tuple[Nodes, ...]
+    faces: tuple[tuple[Nodes, tuple[Nodes, ...]], ...]
+
+
+class Block(NamedTuple):
+    """Cells of one type: what they are like, their nodes, and the number of the first in the whole mesh."""
+
+    kind: Kind
+    nodes: NDArray[np.int64]
+    first: int
+
+
+def blocks_of(mesh: Mesh) -> list[Block]:
+    """All cells of a mesh, a block as the mesh has them.
+
+    Raises:
+        ValueError: If there are none but vertices.
+    """
+    sizes = [len(nodes) for _, nodes in mesh.cells]
+    first = np.cumsum([0, *sizes])
+    blocks = [
+        Block(_kind(name, nodes.shape[1]), nodes, int(start))
+        for (name, nodes), start in zip(mesh.cells, first, strict=False)
+    ]
+    if not any(block.kind.dimension and len(block.nodes) for block in blocks):
+        where = f"{mesh.path}: " if mesh.path else ""
+        raise ValueError(
+            f"{where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points alone); "
+            f"take coordinates, or a file that holds the mesh"
+        )
+    return blocks
+
+
+def top_blocks(blocks: Sequence[Block]) -> tuple[int, list[Block]]:
+    """The highest dimension there is, and the blocks of it."""
+    dimension = max(block.kind.dimension for block in blocks if len(block.nodes))
+    return dimension, [block for block in blocks if block.kind.dimension == dimension]
+
+
+def pieces_of(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
+    """The pieces of all cells, ``[pieces, corners]`` a kind of piece."""
+    return [block.nodes[:, piece] for block in blocks for piece in block.kind.pieces]
+
+
+def boundary_pieces(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
+    """The pieces of all faces that belong to one cell only, ``[pieces, corners]`` a kind of piece."""
+    faces = [(block.nodes, corners, pieces) for block in blocks for corners, pieces in block.kind.faces]
+    if not faces:
+        return []
+    width = max(len(corners) for _, corners, _ in faces)
+    sorted_corners = [np.sort(nodes[:, corners], 1) for nodes, corners, _ in faces]
+    keys = np.concatenate(
+        [np.pad(key, [(0, 0), (0, width - key.shape[1])], constant_values=-1) for key in sorted_corners]
+    )
+    order = np.lexsort(keys.T)
+    changes = np.ones(len(keys) + 1, bool)  # where in this order another face begins
+    changes[1:-1] = (keys[order[1:]] != keys[order[:-1]]).any(1)
+    alone = np.empty(len(keys), bool)
+    alone[order] = changes[1:] & changes[:-1]
+    masks = np.split(alone, np.cumsum([len(nodes) for nodes, _, _ in faces])[:-1])
+    return [
+        nodes[mask][:, piece]
+        for (nodes, _, pieces), mask in zip(faces, masks, strict=True)
+        if mask.any()
+        for piece in pieces
+    ]
+
+
+def weld(points: NDArray[np.float64], blocks: Sequence[Block], when: Literal["always", "apart"]) -> list[Block]:
+    """The cells with points at exactly one place counted as one: the first of them.
+
+    Args:
+        points: Positions.
+        blocks: The cells.
+        when: ``"always"``, or ``"apart"``: only if the cells share no point, so that nothing would be connected.
+    """
+    if when == "apart":
+        used = np.concatenate([block.nodes.ravel() for block in blocks])
+        if len(np.unique(used)) < len(used):
+            return list(blocks)
+    _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    same = first[inverse.reshape(-1)]
+    return [block._replace(nodes=same[block.nodes]) for block in blocks]
+
+
+@lru_cache
+def _kind(name: str, width: int) -> Kind:
+    points = np.random.default_rng(0).random((width, 3))  # any will do: VTK looks the nodes up in tables
+    cell = grid_of(Mesh(points, ((name, np.arange(width)[None]),))).GetCell(0)
+    dimension = cell.GetCellDimension()
+    faces: list[tuple[Nodes, tuple[Nodes, ...]]] = []
+    if dimension == 1:
+        faces = [((end,), ((end,),)) for end in _ids(cell)[:2]]
+    for number in range({2: cell.GetNumberOfEdges(), 3: cell.GetNumberOfFaces()}.get(dimension, 0)):
+        face = cell.GetEdge(number) if dimension == 2 else cell.GetFace(number)
+        corners = 2 if dimension == 2 else face.GetNumberOfEdges()
+        faces.append((_ids(face)[:corners], _pieces(face)))
+    return Kind(dimension, _pieces(cell) if dimension < 3 else (), tuple(faces))
+
+
+def _ids(cell: Any) -> Nodes:
+    return tuple(cell.GetPointId(place) for place in range(cell.GetNumberOfPoints()))
+
+
+def _pieces(cell: Any) -> tuple[Nodes, ...]:
+    if cell.IsLinear():
+        ids = _ids(cell)
+        return ((ids[0], ids[1], ids[3], ids[2]),) if cell.GetClassName() == "vtkPixel" else (ids,)
+    core = importlib.import_module("vtkmodules.vtkCommonCore")
+    found = core.vtkIdList()
+    cell.Triangulate(0, found, core.vtkPoints())
+    ids, width = tuple(found.GetId(place) for place in range(found.GetNumberOfIds())), cell.GetCellDimension() + 1
+    return tuple(ids[start : start + width] for start in range(0, len(ids), width))

@@ -1,0 +1,29 @@
+"""Values of cells taken to points and back, and to where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from pitgeo.geometry.cells import Block
+
+
+def sums(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The sum of the values ``[V, channels]`` at each of that many places, ``[count, channels]``."""
+    return np.stack([np.bincount(places, column, count) for column in values.T], 1)
+
+
+def fill(values: NDArray[np.float64], points: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """A copy where what is not known is taken from the nearest point that is."""
+    values = values.copy()
+    if known.any() and not known.all():
+        values[~known] = values[known][cKDTree(points[known]).query(points[~known])[1]]
+    return values
+
+
+def means_of_nodes(blocks: Sequence[Block], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over the nodes of each cell, ``[cells, channels]``."""
+    return np.concatenate([values[block.nodes].mean(1) for block in blocks])
