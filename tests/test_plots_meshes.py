@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,12 +93,8 @@ def colors_at(path: Path, figure: Figure, number: int, places: NDArray[np.float6
     ax = [ax for part in figure.subfigs for ax in part.axes if ax.get_title()][number]
     with Image.open(path) as picture:
         image = np.asarray(picture.convert("RGB"))
-    across, up = (ax.transData.transform(places) * meshes_scale(figure, image)).T
+    across, up = (ax.transData.transform(places) * image.shape[1] / float(figure.bbox.width)).T
     return [tuple(image[len(image) - 1 - int(y), int(x)]) for x, y in zip(across, up, strict=True)]
-
-
-def meshes_scale(figure: Figure, image: NDArray[np.uint8]) -> float:
-    return image.shape[1] / float(figure.bbox.width)
 
 
 def test_values_on_cells_are_flat(tmp_path: Path, figures: list[Figure]) -> None:
@@ -330,8 +324,3 @@ def test_without_pyvista_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(ImportError, match=r"pip install pitgeo\[vtk\]"):
         mesh_fields([MeshSample("cube", Mesh(CUBE), "point", None, CUBE[:, 0])], tmp_path / "f.png")
-
-
-def test_pyvista_is_imported_late() -> None:
-    code = "import sys, pitgeo.plots; sys.exit('pyvista' in sys.modules or 'vtkmodules' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, env=os.environ).returncode == 0
