@@ -139,8 +139,8 @@ def test_method_errors(tmp_path: Path, figures: list[Figure]) -> None:
         plots.method_errors([("PiT", [])], tmp_path / "m.png", "error")
 
 
-def test_pyplot_stays_out() -> None:
-    code = "import sys, pitgeo.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+def test_pyplot_and_vtk_stay_out() -> None:
+    code = "import sys, pitgeo.plots; sys.exit(bool({'matplotlib.pyplot', 'pyvista', 'vtkmodules'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -4,16 +4,19 @@ Every function takes plain arrays, writes one PNG and returns its path.
 """
 
 from pitgeo.plots.fields import FieldSample, field_curves, field_triptych, latent_mesh
+from pitgeo.plots.meshes import MeshSample, mesh_fields
 from pitgeo.plots.numbers import error_growth, length_scales, loss_curves, method_errors, trends
 
 __all__ = [
     "FieldSample",
+    "MeshSample",
     "error_growth",
     "field_curves",
     "field_triptych",
     "latent_mesh",
     "length_scales",
     "loss_curves",
+    "mesh_fields",
     "method_errors",
     "trends",
 ]

@@ -8,15 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection, PolyCollection
-from matplotlib.colors import Normalize
-from matplotlib.figure import FigureBase
 from numpy.typing import ArrayLike, NDArray
 
-from pitgeo.plots.style import BLUE, GREY, ORANGE, new_figure, save, tidy
-
-FIELD_COLORS, ERROR_COLORS = "viridis", "magma_r"
+from pitgeo.plots.style import (
+    BLUE,
+    ERROR_COLORS,
+    FIELD_COLORS,
+    GREY,
+    ORANGE,
+    color_bar,
+    color_limits,
+    new_figure,
+    save,
+    tidy,
+)
 
 
 class FieldSample(NamedTuple):
@@ -62,14 +68,14 @@ def field_triptych(
     if not samples:
         raise ValueError("Expected 'samples' to hold at least one sample (got none)")
     rows = [_Field(*sample) for sample in samples]
-    error_limits = _limits(np.concatenate([row.error for row in rows]), start=0.0)
+    error_limits = color_limits(np.concatenate([row.error for row in rows]), start=0.0)
     box = np.ptp(rows[0].corners, axis=0)
     aspect = float(np.clip(box[1] / max(float(box[0]), 1e-30), 0.25, 2.0))
     figure = new_figure(10.5, len(rows) * (2.75 * aspect + 0.55))
     for part, row in zip(figure.subfigures(len(rows), 1, squeeze=False)[:, 0], rows, strict=True):
         part.suptitle(row.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
         axes = part.subplots(1, 3)
-        limits = _limits(row.truth)
+        limits = color_limits(row.truth)
         for ax, name, values, colors, where in (
             (axes[0], "truth", row.truth, FIELD_COLORS, limits),
             (axes[1], "prediction", row.prediction, FIELD_COLORS, limits),
@@ -78,8 +84,8 @@ def field_triptych(
             row.draw(ax, values, colors, where)
             ax.set_title(name, fontsize=9)
         both = np.concatenate([row.truth, row.prediction])
-        _colorbar(part, list(axes[:2]), FIELD_COLORS, limits, both, label)
-        _colorbar(part, [axes[2]], ERROR_COLORS, error_limits, row.error, f"absolute error, {label}")
+        color_bar(part, list(axes[:2]), FIELD_COLORS, limits, both, label)
+        color_bar(part, [axes[2]], ERROR_COLORS, error_limits, row.error, f"absolute error, {label}")
     return save(figure, output)
 
 
@@ -197,29 +203,3 @@ def _positions(pos: ArrayLike, name: str) -> NDArray[np.float64]:
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise ValueError(f"Expected '{name}' to have shape [N, 2], points of a plane (got {list(points.shape)})")
     return points
-
-
-def _limits(values: NDArray[np.float64], start: float | None = None) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    if finite.size == 0:
-        return 0.0, 1.0
-    low = float(np.quantile(finite, 0.005)) if start is None else start
-    high = float(np.quantile(finite, 0.995))
-    return (low, high) if high > low else (low, low + max(abs(low), 1.0) * 1e-6)
-
-
-def _colorbar(
-    figure: FigureBase,
-    axes: list[Axes],
-    colors: str,
-    limits: tuple[float, float],
-    values: NDArray[np.float64],
-    label: str,
-) -> None:
-    below, above = bool((values < limits[0]).any()), bool((values > limits[1]).any())
-    extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
-    mappable = ScalarMappable(Normalize(*limits), colors)
-    bar = figure.colorbar(mappable, ax=axes, extend=extend[below, above], pad=0.02, shrink=0.9, aspect=22)
-    bar.set_label(label, fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    bar.outline.set_visible(False)

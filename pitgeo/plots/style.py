@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
+from numpy.typing import NDArray
 
 DPI = 150
+FIELD_COLORS, ERROR_COLORS = "viridis", "magma_r"
 BLUE, ORANGE, GREY = "#2a6f97", "#d1603d", "#7a7a7a"
 
 
@@ -39,6 +46,55 @@ def plain_numbers(axis: Axis) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def color_limits(values: NDArray[np.float64], start: float | None = None) -> tuple[float, float]:
+    """Limits of a colour scale that leave 0.5% of the values at each end to the arrows of the colour bar.
+
+    Args:
+        values: What is drawn; what is not finite is passed over.
+        start: The lower limit, if it is to be another.
+    """
+    finite = values[np.isfinite(values)]
+    if finite.size == 0:
+        return 0.0, 1.0
+    low = float(np.quantile(finite, 0.005)) if start is None else start
+    high = float(np.quantile(finite, 0.995))
+    return (low, high) if high > low else (low, low + max(abs(low), 1.0) * 1e-6)
+
+
+def color_bar(
+    figure: FigureBase,
+    axes: Sequence[Axes],
+    colors: str,
+    limits: tuple[float, float],
+    values: NDArray[np.float64],
+    label: str,
+    location: Literal["right", "bottom"] = "right",
+) -> None:
+    """A colour bar beside pictures that share it, with arrows where values lie beyond the limits."""
+    below, above = bool((values < limits[0]).any()), bool((values > limits[1]).any())
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
+    mappable = ScalarMappable(Normalize(*limits), colors)
+    bar = figure.colorbar(
+        mappable,
+        ax=list(axes),
+        extend=extend[below, above],
+        location=location,
+        pad=0.02,
+        shrink=0.9 if location == "right" else 0.6,
+        aspect=22 if location == "right" else 34,
+    )
+    bar.set_label(label, fontsize=8)
+    if location == "bottom":  # numbers side by side need more room
+        bar.locator = MaxNLocator(4, steps=[1, 2, 5, 10])
+    if isinstance(bar.formatter, ScalarFormatter):
+        bar.formatter.set_powerlimits((-3, 5))
+    bar.update_ticks()
+    for axis in (bar.ax.xaxis, bar.ax.yaxis):
+        axis.get_offset_text().set_fontsize(8)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
 
 
 def new_figure(width: float, height: float) -> Figure:

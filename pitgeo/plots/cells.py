@@ -1,0 +1,90 @@
+"""The cells of a mesh as pictures take them: those of the highest dimension, by their corners."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh import Mesh
+
+# Family: dimension, VTK's number of the cell with these corners, and which nodes they are. Nodes of higher order follow
+# the corners in every family.
+FAMILIES: dict[str, tuple[int, int, tuple[int, ...]]] = {
+    "vertex": (0, 1, (0,)),
+    "line": (1, 3, (0, 1)),
+    "triangle": (2, 5, (0, 1, 2)),
+    "quad": (2, 9, (0, 1, 2, 3)),
+    "pixel": (2, 9, (0, 1, 3, 2)),
+    "tetra": (3, 10, (0, 1, 2, 3)),
+    "voxel": (3, 12, (0, 1, 3, 2, 4, 5, 7, 6)),
+    "hexahedron": (3, 12, (0, 1, 2, 3, 4, 5, 6, 7)),
+    "wedge": (3, 13, (0, 1, 2, 3, 4, 5)),
+    "pyramid": (3, 14, (0, 1, 2, 3, 4)),
+}
+POLYGON = 7
+OTHER_NAMES = {"curve": "line", "quadrilateral": "quad", "tetrahedron": "tetra"}
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells of one kind.
+
+    Args:
+        vtk: VTK's number of the kind.
+        corners: Connectivity ``[cells, corners]``.
+        numbers: Number of every cell among all cells of the mesh ``[cells]``.
+    """
+
+    vtk: int
+    corners: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
+def largest_cells(mesh: Mesh) -> tuple[int, list[Block]]:
+    """The highest dimension of a mesh's cells (0 without any), and the blocks of such cells.
+
+    Raises:
+        ValueError: If the mesh has cells of a kind without a picture.
+    """
+    found: list[tuple[int, Block]] = []
+    start = 0
+    for kind, nodes in mesh.cells:
+        dimension, vtk, corners = _family(kind, nodes.shape[1], mesh)
+        numbers = np.arange(start, start + len(nodes))
+        found.append((dimension, Block(vtk, nodes[:, list(corners)], numbers)))
+        start += len(nodes)
+    highest = max((dimension for dimension, _ in found), default=0)
+    return highest, [block for dimension, block in found if dimension == highest and highest > 0]
+
+
+def triangles(blocks: list[Block]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Plane cells cut into triangles: their corners ``[T, 3]``, and the number of the cell each is of ``[T]``."""
+    corners, owners = [], []
+    for block in blocks:
+        for last in range(2, block.corners.shape[1]):
+            corners.append(block.corners[:, [0, last - 1, last]])
+            owners.append(block.numbers)
+    return np.concatenate(corners), np.concatenate(owners)
+
+
+def boundary(blocks: list[Block]) -> NDArray[np.int64]:
+    """The edges ``[E, 2]`` that belong to one plane cell alone."""
+    edges = [np.stack([block.corners, np.roll(block.corners, -1, axis=1)], -1).reshape(-1, 2) for block in blocks]
+    pairs = np.sort(np.concatenate(edges), axis=1)
+    _, first, counts = np.unique(pairs[:, 0] * (pairs.max() + 1) + pairs[:, 1], return_index=True, return_counts=True)
+    once: NDArray[np.int64] = pairs[first[counts == 1]]
+    return once
+
+
+def _family(kind: str, nodes: int, mesh: Mesh) -> tuple[int, int, tuple[int, ...]]:
+    name = re.sub(r"^vtk_(lagrange|bezier)_", "", kind.lower()).rstrip("0123456789")
+    name = OTHER_NAMES.get(name, name)
+    if name == "polygon":
+        return 2, POLYGON, tuple(range(nodes))
+    if name not in FAMILIES:
+        where = f"{mesh.path}: " if mesh.path else ""
+        raise ValueError(f"{where}Expected cells of {', '.join(FAMILIES)} or polygon kind (got {kind!r})")
+    return FAMILIES[name]
