@@ -106,5 +106,19 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
     return copy
 
 
-TIDY = {".su2": tidy_su2, ".bdf": tidy_nastran, ".fem": tidy_nastran, ".nas": tidy_nastran}
+def tidy_abaqus(path: Path, folder: Path) -> Path:
+    """A copy without sets, some of which meshio fails on; they are read apart."""
+    kept: list[str] = []
+    dropping = False
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith("*") and not line.startswith("**"):
+            dropping = re.match(r"\*(nset|elset)\b", line, re.IGNORECASE) is not None
+        if not dropping:
+            kept.append(line)
+    copy = folder / path.name
+    copy.write_text("\n".join(kept) + "\n")
+    return copy
+
+
+TIDY = {".inp": tidy_abaqus, ".su2": tidy_su2, ".bdf": tidy_nastran, ".fem": tidy_nastran, ".nas": tidy_nastran}
 """What makes a copy that meshio reads rightly, by the ending of the file."""

@@ -119,7 +119,9 @@ def _write(
     points = mesh.points_in_space()
     cells = [(name, native(nodes)) for name, nodes in mesh.cells] or [("vertex", np.arange(len(points))[:, None])]
     if kind == "vtp" or (kind == "vtu" and not _is_known([name for name, _ in cells])):
-        write_vtk(path, points, cells, point_data, joined(cell_data), field_data)
+        fields = (point_data, joined(cell_data), field_data)
+        named = ({_escaped(name, kind): values for name, values in part.items()} for part in fields)
+        write_vtk(path, points, cells, *named)
         return
     with quiet(io.StringIO()):
         out = meshio.Mesh(
@@ -128,7 +130,9 @@ def _write(
             point_data={_escaped(name, kind): values for name, values in point_data.items()},
             cell_data={_escaped(name, kind): list(blocks) for name, blocks in cell_data.items()},
         )
-        out.write(path, file_format=kind, **({"data_format": "XML"} if kind == "xdmf" else {}))
+        # VTK does not know the names that meshio's newer legacy files give to types of numbers.
+        name = "vtk42" if kind == "vtk" else kind
+        out.write(path, file_format=name, **({"data_format": "XML"} if kind == "xdmf" else {}))
     if field_data and kind == "vtu":
         _add_field_data(path, field_data)
     elif field_data:
@@ -169,6 +173,10 @@ def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
     values = native(np.asarray(values))
     if values.dtype in (np.bool_, np.float16):  # which no format has
         values = values.astype(np.uint8 if values.dtype == np.bool_ else np.float32)
+    if kind == "xdmf" and values.dtype.itemsize < 4:  # which meshio cannot write there
+        values = values.astype(np.int32)
+    elif kind == "xdmf" and values.dtype == np.float32:  # of which meshio writes too few digits
+        values = values.astype(np.float64)
     if values.ndim > 2:
         values = values.reshape(len(values), -1)
     if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf"):
@@ -185,10 +193,10 @@ def _fact(values: Any) -> NDArray[Any]:
 
 
 def _escaped(name: str, kind: str) -> str:
-    """The name of a field as meshio must be given it: its VTK writers escape nothing."""
+    """The name of a field as writers must be given it: those of VTK formats escape nothing."""
     if kind == "vtk":
         return urllib.parse.quote(name, safe=string.punctuation.replace("%", "").replace('"', ""))
-    if kind == "vtu":
+    if kind in ("vtu", "vtp"):
         quoted = escape(name, {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
         return quoted.encode("ascii", "xmlcharrefreplace").decode()
     return name

@@ -1,0 +1,118 @@
+"""Named sets that files come with."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from pitgeo.mesh import read_mesh, write_mesh
+
+ABAQUS = """*Heading
+ a comment, nset=none
+*NODE, NSET=All
+ 10, 0., 0.
+ 20, 1., 0.
+ 30, 1., 1.
+ 40, 0., 1.
+ 50, 2., 0.
+*ELEMENT, TYPE=CPS3
+ 1, 10, 20, 30
+ 2, 10, 30, 40
+** in two lines
+*Element, type=CPS4, elset="Right half"
+ 7, 20, 50,
+ 30, 40
+*ELSET, ELSET=Left, GENERATE
+ 1, 2, 1
+*Elset, elset=Both
+ left, 7
+*Nset, nset=Corners
+ 10, 20,
+ 50
+*NSET, NSET=Step, GENERATE
+ 10, 50, 20
+*NSET, NSET=Odd
+ Corners, 40, Nowhere
+"""
+
+
+def test_sets_of_abaqus_files(tmp_path, caplog):
+    caplog.set_level(logging.WARNING)
+    (tmp_path / "mesh.inp").write_text(ABAQUS)
+    mesh = read_mesh(tmp_path / "mesh.inp")
+    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {
+        "All": [0, 1, 2, 3, 4],
+        "Corners": [0, 1, 4],
+        "Step": [0, 2, 4],
+        "Odd": [0, 1, 3, 4],
+    }
+    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
+        "Right half": [[], [0]],
+        "Left": [[0, 1], []],
+        "Both": [[0, 1], [0]],
+    }
+    assert "'Nowhere'" in caplog.text
+    for ending in ("vtu", "vtk", "xdmf"):
+        write_mesh(tmp_path / f"again.{ending}", mesh)
+        again = read_mesh(tmp_path / f"again.{ending}")
+        assert not again.point_data and not again.cell_data
+        for name, members in mesh.point_sets.items():
+            assert np.array_equal(again.point_sets[name], members)
+        for name, parts in mesh.cell_sets.items():
+            assert all(np.array_equal(a, b) for a, b in zip(again.cell_sets[name], parts, strict=True))
+
+
+GMSH = """$MeshFormat
+{version} 0 8
+$EndMeshFormat
+$PhysicalNames
+2
+1 5 "the wall"
+2 5 "inside"
+$EndPhysicalNames
+{mesh}
+$NodeData
+1
+"T"
+1
+0.0
+3
+0
+1
+4
+{rows}
+$EndNodeData
+"""
+OLD = """$Nodes
+4
+{} 0 0 0
+{} 1 0 0
+{} 1 1 0
+{} 0 1 0
+$EndNodes
+$Elements
+3
+1 1 2 5 1 {} {}
+2 2 2 5 1 {} {} {}
+3 2 2 6 2 {} {} {}
+$EndElements"""
+
+
+def gmsh(numbers, order, old=True):
+    a, b, c, d = numbers
+    rows = "\n".join(f"{number} {number * 10}" for number in order)
+    return GMSH.format(version="2.2", mesh=OLD.format(a, b, c, d, a, b, a, b, c, a, c, d), rows=rows)
+
+
+def test_fields_of_gmsh_files_belong_to_numbers(tmp_path):
+    path = tmp_path / "mesh.msh"
+    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3, 4]))
+    mesh = read_mesh(path)
+    assert mesh.point_data["T"].tolist() == [10, 20, 30, 40]
+    assert [part.tolist() for part in mesh.cell_sets["the wall"]] == [[0], []]
+    assert [part.tolist() for part in mesh.cell_sets["inside"]] == [[], [0]]
+    path.write_text(gmsh([2, 1, 3, 4], [2, 1, 3, 4]))
+    assert read_mesh(path).point_data["T"].tolist() == [20, 10, 30, 40]
+    path.write_text(gmsh([2, 1, 3, 4], [1, 2, 3, 4]))  # as Gmsh writes them
+    with pytest.raises(ValueError, match="in the order of the nodes"):
+        read_mesh(path)
