@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,59 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from pitgeo.data import PointData
-from pitgeo.geometry import geometry_components, geometry_values
-from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
+from pitgeo.fields.mesh_field import MeshField
+from pitgeo.fields.reading import Floats, field_values, find_field
+from pitgeo.geometry import geometry_components
+from pitgeo.mesh import Mesh, centroids
 
 log = logging.getLogger(__name__)
-
-Floats = NDArray[np.float64]
-Place = Literal["point", "cell", "mesh"]
-PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
-AXES = "xyz"
-
-
-@dataclass(frozen=True)
-class MeshField:
-    """One field of a mesh, as a model sees it.
-
-    Args:
-        name: Its name in the file, or that of a geometry input.
-        components: Numbers a point that are learned from, or learned.
-        place: Where the values belong: to points, to cells, or to the mesh as a whole.
-        width: Numbers a point in the file; more than ``components`` where the third of a planar vector is zero.
-        categories: Whole numbers that stand for kinds, each of which becomes a channel of zeros and ones.
-        is_geometry: Whether it is computed from the mesh, see :mod:`pitgeo.geometry`.
-    """
-
-    name: str
-    components: int = 1
-    place: Place = "point"
-    width: int | None = None
-    categories: tuple[int, ...] | None = None
-    is_geometry: bool = False
-
-    @property
-    def channels(self) -> int:
-        """Channels of the model."""
-        return self.components if self.categories is None else len(self.categories)
-
-    @property
-    def stored(self) -> int:
-        """Numbers a point in the file."""
-        return self.components if self.width is None else self.width
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name for every channel."""
-        if self.categories is not None:
-            return tuple(f"{self.name}={kind}" for kind in self.categories)
-        if self.components == 1:
-            return (self.name,)
-        ends = AXES if self.components <= 3 else [str(number + 1) for number in range(self.components)]
-        return tuple(f"{self.name}_{end}" for end in ends[: self.components])
 
 
 @dataclass(frozen=True)
@@ -114,11 +68,10 @@ class FieldTable:
         Raises:
             ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric.
         """
-        where = f"{mesh.path}: " if mesh.path else ""
         twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
         if twice:
             raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
-        found = [_find(mesh, name, parameters or {}, where) for name in (*inputs, *targets)]
+        found = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
         dimension = mesh.points.shape[1]
         computed = [
             MeshField(name, geometry_components(name, dimension), "point", is_geometry=True) for name in geometry
@@ -202,7 +155,7 @@ class FieldTable:
         """
         place = self.input_place
         size = len(self.positions(mesh, place))
-        parts = [_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
+        parts = [field_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
         return np.concatenate(parts, 1) if parts else np.zeros((size, 0))
 
     def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
@@ -216,10 +169,10 @@ class FieldTable:
         columns = []
         for field in self.targets:
             if field.place == "mesh":
-                columns.append(_values(mesh, field, self.output_places[0], total, parameters or {}))
+                columns.append(field_values(mesh, field, self.output_places[0], total, parameters or {}))
                 continue
             column = np.zeros((total, field.stored))
-            column[self._rows(field, sizes)] = _values(mesh, field, field.place, sizes[field.place], {})
+            column[self._rows(field, sizes)] = field_values(mesh, field, field.place, sizes[field.place], {})
             columns.append(column)
         return np.concatenate(columns, 1)
 
@@ -278,7 +231,7 @@ class FieldTable:
                 continue
             size = 1 if field.place == "mesh" else len(self.positions(mesh, field.place))
             try:
-                found[field.name] = _values(mesh, field, field.place, size, parameters)[:, : field.components]
+                found[field.name] = field_values(mesh, field, field.place, size, parameters)[:, : field.components]
             except ValueError as error:
                 log.warning("No error of %r is written: %s", field.name, error)
         return found
@@ -357,83 +310,6 @@ class FieldTable:
         return replace(self, inputs=inputs, targets=targets)
 
 
-def _find(mesh: Mesh, name: str, parameters: Mapping[str, float], where: str) -> MeshField:
-    start, _, rest = name.partition(":")
-    given, bare = (start, rest) if start in PLACES and rest else (None, name)
-    found: list[tuple[Place, Any]] = []
-    if bare in mesh.point_data:
-        found.append(("point", mesh.point_data[bare][:1]))
-    if bare in mesh.cell_data:
-        found.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
-    if bare in mesh.field_data or bare in parameters:
-        found.append(("mesh", np.atleast_1d(mesh.field_data.get(bare, parameters.get(bare))).reshape(1, -1)))
-    chosen = [entry for entry in found if entry[0] == given] if given else found
-    if not chosen:
-        have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
-        near = difflib.get_close_matches(bare, have, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        kind = f"{given} field" if given else "field"
-        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
-    if not given and {"point", "cell"} <= {entry[0] for entry in found}:
-        raise ValueError(
-            f"{where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
-            f"'point:{bare}' or 'cell:{bare}'"
-        )
-    place, values = chosen[0]
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"{where}Expected numbers in the field {bare!r} (got {values.dtype})")
-    return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
-
-
-def _values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
-    """A field where the input values are given, ``[size, components]``."""
-    if field.is_geometry:
-        return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
-    where = f"{mesh.path}: " if mesh.path else ""
-    if field.place == "mesh":
-        if field.name not in mesh.field_data and field.name not in parameters:
-            have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
-            raise ValueError(
-                f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
-                f"parameters (got {have}); add it to the table of parameters"
-            )
-        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
-        values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
-        if not np.isfinite(values[:1]).all():
-            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()})")
-    else:
-        values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
-    if values.shape[1] != field.stored:
-        raise ValueError(
-            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as "
-            f"in the files for training (got {values.shape[1]})"
-        )
-    if field.place != "mesh" and field.place != place:
-        values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)
-    return values
-
-
-def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
-    """Means over the nodes of every cell, ``[cells, K]``."""
-    return np.concatenate([values[nodes].mean(1) for _, nodes in mesh.cells])
-
-
-def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
-    """Means over the cells at every point, ``[N, K]``; a point without cells takes its nearest cell's values."""
-    total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
-    start = 0
-    for _, nodes in mesh.cells:
-        part = values[start : start + len(nodes)]
-        start += len(nodes)
-        np.add.at(total, nodes.ravel(), np.repeat(part, nodes.shape[1], 0))
-        np.add.at(count, nodes.ravel(), 1)
-    alone = count == 0
-    if alone.any():
-        total[alone] = values[cKDTree(centroids(mesh)).query(mesh.points[alone])[1]]
-    return total / np.maximum(count, 1)[:, None]
-
-
 def _split(values: Floats, fields: Sequence[MeshField]) -> list[Floats]:
     return np.split(values, np.cumsum([field.stored for field in fields])[:-1], 1) if fields else []
 
@@ -446,7 +322,8 @@ def _one_hot(column: Floats, field: MeshField, where: str) -> Floats:
             f"{where}Expected {field.name!r} to be one of the categories of the training files, {kinds.tolist()} "
             f"(got {unknown.tolist()[:5]})"
         )
-    return (column == kinds[None, :]).astype(np.float64)
+    hot: Floats = (column == kinds[None, :]).astype(np.float64)
+    return hot
 
 
 def _tensor(values: NDArray[Any]) -> torch.Tensor:

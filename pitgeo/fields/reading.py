@@ -1,0 +1,101 @@
+"""The values of a mesh's fields, where they are wanted."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from pitgeo.fields.mesh_field import MeshField, Place
+from pitgeo.geometry import geometry_values
+from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
+
+Floats = NDArray[np.float64]
+PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
+
+
+def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshField:
+    """Find a field among point data, cell data, field data and the parameters, in this order.
+
+    Raises:
+        ValueError: If it is not there, is both point and cell data, or is not numeric.
+    """
+    where = f"{mesh.path}: " if mesh.path else ""
+    start, _, rest = name.partition(":")
+    given, bare = (start, rest) if start in PLACES and rest else (None, name)
+    found: list[tuple[Place, Any]] = []
+    if bare in mesh.point_data:
+        found.append(("point", mesh.point_data[bare][:1]))
+    if bare in mesh.cell_data:
+        found.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
+    if bare in mesh.field_data or bare in parameters:
+        found.append(("mesh", np.atleast_1d(mesh.field_data.get(bare, parameters.get(bare))).reshape(1, -1)))
+    chosen = [entry for entry in found if entry[0] == given] if given else found
+    if not chosen:
+        have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
+        near = difflib.get_close_matches(bare, have, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        kind = f"{given} field" if given else "field"
+        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
+    if not given and {"point", "cell"} <= {entry[0] for entry in found}:
+        raise ValueError(
+            f"{where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
+            f"'point:{bare}' or 'cell:{bare}'"
+        )
+    place, values = chosen[0]
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{where}Expected numbers in the field {bare!r} (got {values.dtype})")
+    return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
+
+
+def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
+    """A field where the input values are given, ``[size, components]``."""
+    if field.is_geometry:
+        return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
+    where = f"{mesh.path}: " if mesh.path else ""
+    if field.place == "mesh":
+        if field.name not in mesh.field_data and field.name not in parameters:
+            have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
+            raise ValueError(
+                f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
+                f"parameters (got {have}); add it to the table of parameters"
+            )
+        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
+        values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
+        if not np.isfinite(values[:1]).all():
+            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()})")
+    else:
+        values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
+    if values.shape[1] != field.stored:
+        raise ValueError(
+            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as "
+            f"in the files for training (got {values.shape[1]})"
+        )
+    if field.place != "mesh" and field.place != place:
+        values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)
+    return values
+
+
+def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
+    """Means over the nodes of every cell, ``[cells, K]``."""
+    return np.concatenate([values[nodes].mean(1) for _, nodes in mesh.cells])
+
+
+def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
+    """Means over the cells at every point, ``[N, K]``; a point without cells takes its nearest cell's values."""
+    total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
+    start = 0
+    for _, nodes in mesh.cells:
+        part = values[start : start + len(nodes)]
+        start += len(nodes)
+        np.add.at(total, nodes.ravel(), np.repeat(part, nodes.shape[1], 0))
+        np.add.at(count, nodes.ravel(), 1)
+    alone = count == 0
+    if alone.any():
+        total[alone] = values[cKDTree(centroids(mesh)).query(mesh.points[alone])[1]]
+    return total / np.maximum(count, 1)[:, None]
