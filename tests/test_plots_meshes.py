@@ -324,3 +324,14 @@ def test_without_pyvista_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(ImportError, match=r"pip install pitgeo\[vtk\]"):
         mesh_fields([MeshSample("cube", Mesh(CUBE), "point", None, CUBE[:, 0])], tmp_path / "f.png")
+
+
+def test_large_and_small_values_have_a_power_of_ten_in_the_label(tmp_path: Path, figures: list[Figure]) -> None:
+    mesh = grid()
+    for size, power in ((3e6, "6"), (2e-7, "-7"), (0.5, None)):
+        truth = size * mesh.points[:, 0] / 4
+        mesh_fields([MeshSample("a", mesh, "point", truth, 1.5 * truth)], tmp_path / "f.png", "u")
+        *_, bar, _ = figures[-1].subfigs[0].axes
+        label, (low, high) = bar.get_ylabel(), bar.get_ylim()
+        assert label == ("u" if power is None else rf"u ($\times 10^{{{power}}}$)")
+        assert low == 0 and high == pytest.approx(size / 10.0 ** int(power or 0))

@@ -75,7 +75,13 @@ def color_bar(
     """A colour bar beside pictures that share it, with arrows where values lie beyond the limits."""
     below, above = bool((values < limits[0]).any()), bool((values > limits[1]).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
-    mappable = ScalarMappable(Normalize(*limits), colors)
+    largest = max(abs(limits[0]), abs(limits[1]))
+    power = math.floor(math.log10(largest)) if largest > 0 else 0
+    if -3 <= power < 5:
+        power = 0
+    else:  # a power of ten in the label cannot collide with it, as matplotlib's own does
+        label = rf"{label} ($\times 10^{{{power}}}$)"
+    mappable = ScalarMappable(Normalize(limits[0] / 10.0**power, limits[1] / 10.0**power), colors)
     bar = figure.colorbar(
         mappable,
         ax=list(axes),
@@ -87,12 +93,10 @@ def color_bar(
     )
     bar.set_label(label, fontsize=8)
     if location == "bottom":  # numbers side by side need more room
-        bar.locator = MaxNLocator(4, steps=[1, 2, 5, 10])
+        bar.locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
     if isinstance(bar.formatter, ScalarFormatter):
-        bar.formatter.set_powerlimits((-3, 5))
+        bar.formatter.set_scientific(False)
     bar.update_ticks()
-    for axis in (bar.ax.xaxis, bar.ax.yaxis):
-        axis.get_offset_text().set_fontsize(8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
 
