@@ -88,8 +88,9 @@ def xdmf(shift="0", times=("", "", ""), head=""):
         grids.append(
             f'<Grid GridType="Uniform">{time}<Topology TopologyType="Triangle" NumberOfElements="1">'
             f'<DataItem Dimensions="1 3" NumberType="Int" Precision="8" Format="XML">0 1 2</DataItem></Topology>'
-            f'<Geometry GeometryType="XY"><DataItem Dimensions="3 2" Precision="8" Format="XML">{x} 0 1 0 0 1</DataItem>'
-            f'</Geometry><Attribute Name="u" AttributeType="Scalar" Center="Node">'
+            f'<Geometry GeometryType="XY">'
+            f'<DataItem Dimensions="3 2" Precision="8" Format="XML">{x} 0 1 0 0 1</DataItem></Geometry>'
+            f'<Attribute Name="u" AttributeType="Scalar" Center="Node">'
             f'<DataItem Dimensions="3" Precision="8" Format="XML">0 {k} 2</DataItem></Attribute></Grid>'
         )
     return (
@@ -102,7 +103,7 @@ def test_times_of_xdmf_series(tmp_path):
     path = tmp_path / "run.xdmf"
     path.write_text(xdmf())
     assert read_series(path).times.tolist() == [0, 1, 2]  # no times: their numbers
-    path.write_text(xdmf(times=['<Time Value="3"/>', 'Time Value="1"/>', 'Time Value="2"/>'][:1] * 3))
+    path.write_text(xdmf(times=['<Time Value="3"/>'] * 3))
     with pytest.raises(ValueError, match="times that increase"):
         read_series(path)
     path.write_text(xdmf(times=[f'<Time Value="{time}"/>' for time in (3, 1, 2)]))
@@ -123,10 +124,10 @@ def test_points_that_move_are_refused(tmp_path):
     (tmp_path / "run.xdmf").write_text(xdmf(shift="0.25"))
     series = read_series(tmp_path / "run.xdmf")
     assert series.mesh(1).points.tolist() == [[0, 0], [1, 0], [0, 1]]
-    with pytest.raises(ValueError, match="points of the first mesh of the series .*number 2"):
+    with pytest.raises(ValueError, match=r"points of the first mesh of the series .*number 2"):
         series.mesh(2)
     meshes = [ZOO["quads"], replace(ZOO["quads"], points=ZOO["quads"].points + 1)]
-    with pytest.raises(ValueError, match="meshes on the same points .*number 1"):
+    with pytest.raises(ValueError, match=r"meshes on the same points .*number 1"):
         write_series(tmp_path / "run.pvd", meshes, [0, 1])
     assert not (tmp_path / "run.pvd").exists()
     for k, mesh in enumerate(meshes):
