@@ -16,15 +16,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
 
 from pitgeo import plots
 from pitgeo.config import parse_config
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.mesh import write_mesh
+from pitgeo.html_report import write_report
+from pitgeo.illustrate import draw, export, head_lengths
 from pitgeo.metrics import relative_error
-from pitgeo.nn import PiT, PositionAttention
 from pitgeo.predict import Predictor, load
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.training.module import known
@@ -32,8 +32,6 @@ from pitgeo.training.module import known
 log = logging.getLogger(__name__)
 
 Split = Literal["train", "validation", "test"]
-LABELS = {"von_mises": "von Mises stress"}
-"""What targets are called in pictures, where their names do not say."""
 SPLITS = ("train", "validation", "test")
 NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
 
@@ -46,9 +44,9 @@ def evaluate(
     progress: bool = True,
     overrides: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Predict every sample of a split, and write ``evaluation.json``, ``pictures/*.png`` and ``meshes/*.vtu``.
+    """Predict every sample of a split, and write what came out.
 
-    The data set is the one named in the checkpoint. Errors are relative, a number per sample and target channel;
+    That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named in the checkpoint. Errors are relative, a number per sample and target channel;
     their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative l2
     error, averaged over channels.
 
@@ -107,13 +105,11 @@ def evaluate(
             target: {name: _statistics(values[:, channel]) for name, values in errors.items()}
             for channel, target in enumerate(labels)
         },
-        **{
-            which: {"sample_id": ids[number], "relative_l2": float(errors["relative_l2"][number].mean())}
-            for which, number in chosen.items()
-        },
+        **{which: _case(samples, ids, errors["relative_l2"], number) for which, number in chosen.items()},
+        "worst_samples": [_case(samples, ids, errors["relative_l2"], int(n)) for n in order[::-1][:10]],
         "length_scales": {
             name: [float(length) if np.isfinite(length) else None for length in lengths]  # lambda may be 0
-            for name, _, lengths in _scales(predictor.model)
+            for name, _, lengths in head_lengths(predictor.model)
         },
         "prediction_seconds": round(seconds, 3),
         "device": device,
@@ -130,47 +126,8 @@ def evaluate(
     if metrics.exists():
         plots.loss_curves(metrics, folder / "pictures" / "loss.png")
     write_json(folder / "evaluation.json", result)
+    write_report(folder)
     return result
-
-
-def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
-    """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
-    for which, number in chosen.items() if hasattr(samples, "mesh") else ():
-        for earlier in folder.glob(f"{which}_*.vtu"):
-            earlier.unlink()
-        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", samples.mesh(number))
-
-
-def draw(
-    predictor: Predictor,
-    samples: Any,
-    predictions: Sequence[Tensor],
-    chosen: dict[str, int],
-    result: dict[str, Any],
-    folder: Path,
-) -> None:
-    """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
-
-    Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
-    in the target.
-    """
-    first = samples[chosen["median"]]
-    axes = first.pos.shape[1]
-    for channel in getattr(samples, "drawn", range(len(predictor.targets))) if axes < 3 else ():
-        target = predictor.targets[channel]
-        rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
-        name = "fields.png" if len(predictor.targets) == 1 else f"fields_{target}.png"
-        draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
-        draw_fields(rows, folder / name, LABELS.get(target, target.replace("_", " ")))
-    if axes == 3:
-        log.info("Fields are not drawn: positions have 3 axes")
-    prepared = predictor.transform(first)
-    if axes == 2 and not prepared.coincide("input", "latent"):
-        pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
-        plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
-    if scales := _scales(predictor.model):
-        shape = predictor.facts["shape"]
-        plots.length_scales(scales, folder / "length_scales.png", shape["spacing"], shape["extent"])
 
 
 def format_table(result: dict[str, Any]) -> str:
@@ -273,17 +230,10 @@ def _errors(
     return torch.cat(errors).double().numpy()
 
 
-def _scales(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
-    """Name, kind and lengths of every attention layer that has any."""
-    found = next((part for part in model.modules() if isinstance(part, PiT)), None)
-    if found is None:
-        return []
-    model = found
-    local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
-    return [
-        (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
-        for name, lengths in model.length_scales()
-    ]
+def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:
+    """What a report says of one sample."""
+    name = {"name": samples.name(number)} if hasattr(samples, "name") else {}
+    return {"sample_id": ids[number], **name, "relative_l2": float(errors[number].mean())}
 
 
 def _statistics(values: NDArray[np.float64]) -> dict[str, float]:
@@ -296,21 +246,3 @@ def _statistics(values: NDArray[np.float64]) -> dict[str, float]:
         "smallest": float(values.min()),
         "largest": float(values.max()),
     }
-
-
-def _row(
-    samples: Any, predictions: Sequence[Tensor], which: str, number: int, channel: int, result: dict[str, Any]
-) -> plots.FieldSample:
-    sample = samples[number]
-    polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
-    pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
-    shown = np.ones(len(pos), bool)
-    for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
-        shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
-    return plots.FieldSample(
-        f"{which}: sample {result[which]['sample_id']}, relative l2 error {result[which]['relative_l2']:.4f}",
-        None if polygons is None else polygons[shown],
-        pos[shown],
-        sample.y[:, channel].numpy()[shown],
-        predictions[number][:, channel].numpy()[shown],
-    )

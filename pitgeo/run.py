@@ -34,7 +34,7 @@ from pitgeo.transforms.unit_box import extent
 log = logging.getLogger(__name__)
 
 RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json")
-OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes")
+OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes", "report.html")
 MACHINE = ("training.device", "root")
 """Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
 

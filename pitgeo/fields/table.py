@@ -270,6 +270,10 @@ class FieldTable:
                 mesh = add(name, part, "replace")
         return mesh
 
+    def rows(self, mesh: Mesh, field: MeshField) -> slice:
+        """The output points of a mesh that a target belongs to."""
+        return self._rows(field, {place: len(self.positions(mesh, place)) for place in self.output_places})
+
     def _rows(self, field: MeshField, sizes: Mapping[Any, int]) -> slice:
         """The output points that a target belongs to."""
         start = 0 if field.place == self.output_places[0] else sizes[self.output_places[0]]

@@ -24,7 +24,9 @@ def mesh(**changes):
 
 
 def test_where_fields_are_found():
-    table = FieldTable.infer(mesh(), ["u", "load", "angle"], ["drag", "v", "q"], ["coordinates"], {"angle": 3, "drag": 1})
+    table = FieldTable.infer(
+        mesh(), ["u", "load", "angle"], ["drag", "v", "q"], ["coordinates"], {"angle": 3, "drag": 1}
+    )
     assert [field.place for field in table.inputs] == ["point", "mesh", "mesh", "point"]
     assert [(field.name, field.components) for field in table.targets] == [("v", 3), ("q", 1), ("drag", 1)]
     assert table.input_labels == ("u", "load", "angle", "coordinates_x", "coordinates_y")

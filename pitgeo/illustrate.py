@@ -1,0 +1,137 @@
+"""Pictures and mesh files of an evaluation's best, median and worst sample."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pitgeo import plots
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import write_mesh
+from pitgeo.nn import PiT, PositionAttention
+from pitgeo.predict import Predictor
+
+log = logging.getLogger(__name__)
+
+LABELS = {"von_mises": "von Mises stress"}
+"""What targets are called in pictures, where their names do not say."""
+
+
+def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
+    """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
+    for which, number in chosen.items() if hasattr(samples, "mesh") else ():
+        for earlier in folder.glob(f"{which}_*.vtu"):
+            earlier.unlink()
+        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", samples.mesh(number))
+
+
+def draw(
+    predictor: Predictor,
+    samples: Any,
+    predictions: Sequence[Tensor],
+    chosen: dict[str, int],
+    result: dict[str, Any],
+    folder: Path,
+) -> None:
+    """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
+
+    Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
+    in the target.
+    """
+    channels = getattr(samples, "drawn", range(len(predictor.targets)))
+    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    first = samples[chosen["median"]]
+    axes = first.pos.shape[1]
+    for channel in channels:
+        label = labels[channel]
+        name = "fields.png" if len(labels) == 1 else f"fields_{_file_name(label)}.png"
+        text = LABELS.get(label, label.replace("_", " "))
+        if isinstance(getattr(samples, "table", None), FieldTable):
+            _draw_on_meshes(samples, predictions, chosen, channel, result, folder / name, text)
+        elif axes < 3:
+            rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
+            draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
+            draw_fields(rows, folder / name, text)
+        else:
+            log.info("Fields are not drawn: positions have 3 axes, and there are no meshes")
+    prepared = predictor.transform(first)
+    if axes == 2 and not prepared.coincide("input", "latent"):
+        pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
+        plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
+    if scales := head_lengths(predictor.model):
+        shape = predictor.facts["shape"]
+        plots.length_scales(scales, folder / "length_scales.png", shape["spacing"], shape["extent"])
+
+
+def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
+    """Name, kind and lengths of every attention layer that has any."""
+    found = next((part for part in model.modules() if isinstance(part, PiT)), None)
+    if found is None:
+        return []
+    model = found
+    local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
+    return [
+        (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
+        for name, lengths in model.length_scales()
+    ]
+
+
+def _draw_on_meshes(
+    samples: Any,
+    predictions: Sequence[Tensor],
+    chosen: dict[str, int],
+    channel: int,
+    result: dict[str, Any],
+    output: Path,
+    label: str,
+) -> None:
+    """A target on the cells of the files' meshes; numbers of whole meshes are not drawn."""
+    table: FieldTable = samples.table
+    number = channel % len(table.target_labels)  # of a series, one after the other
+    field = [field for field in table.targets for _ in range(field.channels)][number]
+    if field.place == "mesh":
+        return
+    rows = []
+    for which, index in chosen.items():
+        mesh = samples.mesh(index)
+        rows_of = table.rows(mesh, field)
+        truth, prediction = (values[rows_of, channel].numpy() for values in (samples[index].y, predictions[index]))
+        rows.append(plots.MeshSample(_title(which, result), mesh, field.place, truth, prediction))
+    try:
+        plots.mesh_fields(rows, output, label)
+    except ImportError as error:
+        log.warning("%s is not drawn: %s", output.name, error)
+
+
+def _title(which: str, result: dict[str, Any]) -> str:
+    case = result[which]
+    name = Path(case["name"]).name if "name" in case else f"sample {case['sample_id']}"
+    return f"{which}: {name}, relative l2 error {case['relative_l2']:.4f}"
+
+
+def _file_name(label: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in label)
+
+
+def _row(
+    samples: Any, predictions: Sequence[Tensor], which: str, number: int, channel: int, result: dict[str, Any]
+) -> plots.FieldSample:
+    sample = samples[number]
+    polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
+    pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
+    shown = np.ones(len(pos), bool)
+    for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
+        shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
+    return plots.FieldSample(
+        _title(which, result),
+        None if polygons is None else polygons[shown],
+        pos[shown],
+        sample.y[:, channel].numpy()[shown],
+        predictions[number][:, channel].numpy()[shown],
+    )
