@@ -101,7 +101,15 @@ def _predict(arguments: argparse.Namespace) -> int:
 
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
-    for path in predict_files(arguments.checkpoint, arguments.meshes, arguments.output, device, progress):
+    for path in predict_files(
+        arguments.checkpoint,
+        arguments.meshes,
+        arguments.output,
+        device,
+        progress,
+        arguments.parameters,
+        arguments.steps,
+    ):
         print(path)
     return 0
 
@@ -166,6 +174,10 @@ def _parser() -> argparse.ArgumentParser:
     predict = verbs.add_parser("predict", help="predict the fields of mesh files")
     predict.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
     predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
+    predict.add_argument(
+        "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"
+    )
+    predict.add_argument("--steps", type=int, metavar="N", help="states to predict, of a model of time series")
     predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
     predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
     _add_quiet(predict)

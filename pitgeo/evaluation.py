@@ -46,9 +46,9 @@ def evaluate(
 ) -> dict[str, Any]:
     """Predict every sample of a split, and write what came out.
 
-    That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named in the checkpoint. Errors are relative, a number per sample and target channel;
-    their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative l2
-    error, averaged over channels.
+    That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named
+    in the checkpoint. Errors are relative, a number per sample and target channel; their mean over samples is the
+    benchmark's number. Best, median and worst sample are those of the relative l2 error, averaged over channels.
 
     Args:
         checkpoint: A checkpoint written by training.

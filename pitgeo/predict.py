@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +15,10 @@ from torch_geometric.data import Batch
 
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
+from pitgeo.datasets.meshes.manifest import find_files
+from pitgeo.datasets.meshes.parameters import read_parameters
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import WRITABLE, Mesh, read_mesh, write_mesh
+from pitgeo.mesh import Mesh, read_mesh, read_series, result_name, write_mesh, write_series
 from pitgeo.models import Shape, build
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
@@ -165,6 +167,73 @@ class Predictor:
         with torch.inference_mode():
             return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
 
+    @property
+    def is_one_step(self) -> bool:
+        """Whether the model predicts the next state of a time series."""
+        states = self.table.targets
+        return self.table.inputs[-len(states) :] == states
+
+    def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
+        """Numbers of mesh files that they do not hold themselves.
+
+        Args:
+            files: The files.
+            table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
+                it was.
+        """
+        options = self.config.data.options
+        wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
+        pattern: str = getattr(options, "name_pattern", "")
+        if table is None and getattr(options, "parameters", ""):
+            try:
+                return read_parameters(files, options.parameters, pattern, wanted)
+            except (FileNotFoundError, ValueError) as error:  # these may be other files, which hold their numbers
+                log.debug("No parameters: %s", error)
+                return {file: {} for file in files}
+        return read_parameters(files, str(table or ""), pattern, wanted)
+
+    def write_roll_out(
+        self, file: Path, output: Path, steps: int | None = None, parameters: Mapping[str, float] | None = None
+    ) -> None:
+        """Predict the states after a file's first one, and write all of them as a collection.
+
+        Args:
+            file: A time series, or a mesh with the first state.
+            output: The collection to write, ``.pvd``; its meshes are put beside it.
+            steps: How many; ``None`` for as many as the file has, or for one.
+            parameters: Inputs of the mesh as a whole that the file does not hold itself.
+
+        Raises:
+            ValueError: If the file cannot be read or lacks a field.
+        """
+        series = read_series(file) if file.suffix.lower() in (".pvd", ".xdmf", ".xmf") else None
+        first = read_mesh(file) if series is None else series.mesh(0)
+        count = steps or (1 if series is None else max(1, len(series) - 1))
+        channels = len(self.table.target_labels)
+        states = self.predict(self.table.mesh_sample(first, parameters), count).double().numpy()
+        known = 1 if series is None else len(series)
+        times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
+        step = times[-1] - times[-2] if len(times) > 1 else 1.0
+        times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
+
+        def meshes() -> Iterator[Mesh]:
+            for number in range(count + 1):
+                mesh = first if series is None or number >= known else series.mesh(number)
+                if number == 0:
+                    state = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
+                else:
+                    state = states[:, (number - 1) * channels : number * channels]
+                values = self.table.split(mesh, state)
+                result = self.table.add(mesh, values, "_prediction")
+                if number < known:
+                    truth = self.table.truth(mesh, parameters)
+                    result = self.table.add(result, {name: values[name] - truth[name] for name in truth}, "_error")
+                else:  # what the first mesh holds of the state belongs to another time
+                    result = self.table.without_targets(result)
+                yield result
+
+        write_series(output, meshes(), times)
+
     def outside(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> list[str]:
         """A sentence for every input that leaves the range of the training set by more than a tenth of it."""
         if self.facts.get("ranges") is None:
@@ -227,24 +296,32 @@ def predict_files(
     output: str | Path,
     device: str = "cpu",
     progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
 ) -> list[Path]:
     """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
 
     Args:
         checkpoint: The trained model.
-        meshes: Files to read.
+        meshes: Files to read, or patterns of them.
         output: Folder to write to; made if it is not there.
         device: Where to predict.
         progress: Wraps the files while they are worked through, to show a progress bar.
+        parameters: Table of numbers of these files, in place of the one the model was trained with.
+        steps: Of a model of time series: states to predict after each file's first, written as a collection
+            (``.pvd``); ``None`` for as many as the file has, or for one.
 
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
     """
     predictor = load(checkpoint, device)
-    files = [Path(mesh) for mesh in meshes]
+    files = find_files([str(mesh) for mesh in meshes], "MESH")
     folder = Path(output)
-    results = {file: file.name if file.suffix.lower() in WRITABLE else f"{file.stem}.vtu" for file in files}
+    is_series = predictor.is_one_step
+    if steps is not None and not is_series:
+        raise ValueError(f"Expected 'steps' with a model of time series (got {predictor.path}, which is none)")
+    results = {file: f"{file.stem}.pvd" if is_series else result_name(file) for file in files}
     names = [results[file] for file in files]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -252,14 +329,16 @@ def predict_files(
             f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice)"
         )
     for file in files:
-        if not file.exists():
-            raise FileNotFoundError(f"Expected a mesh file at {file} (got no such file)")
         if (folder / results[file]).resolve() == file.resolve():
             raise ValueError(f"Expected another 'output' than {folder}, where {file} would be overwritten")
+    numbers = predictor.file_parameters(files, parameters)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for file in progress(files):
         target = folder / results[file]
-        write_mesh(target, predictor.predict_mesh(read_mesh(file)))
+        if is_series:
+            predictor.write_roll_out(file, target, steps, numbers[file])
+        else:
+            write_mesh(target, predictor.predict_mesh(read_mesh(file), numbers[file]))
         written.append(target)
     return written

@@ -270,6 +270,13 @@ class FieldTable:
                 mesh = add(name, part, "replace")
         return mesh
 
+    def without_targets(self, mesh: Mesh) -> Mesh:
+        """A copy of the mesh without the targets' own fields."""
+        names = {field.name for field in self.targets}
+        points = {name: values for name, values in mesh.point_data.items() if name not in names}
+        cells = {name: values for name, values in mesh.cell_data.items() if name not in names}
+        return replace(mesh, point_data=points, cell_data=cells)
+
     def rows(self, mesh: Mesh, field: MeshField) -> slice:
         """The output points of a mesh that a target belongs to."""
         return self._rows(field, {place: len(self.positions(mesh, place)) for place in self.output_places})

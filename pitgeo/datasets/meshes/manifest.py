@@ -40,10 +40,11 @@ def find_files(patterns: Sequence[str], key: str = "files") -> tuple[Path, ...]:
     """
     found: dict[Path, None] = {}
     for pattern in patterns:
-        hits = [Path(name) for name in glob.glob(pattern, recursive=True)]
+        literal = Path(pattern)
+        hits = [literal] if literal.is_file() else [Path(name) for name in glob.glob(pattern, recursive=True)]
         files = [path for path in hits if path.is_file()]
         if not files:
-            what = f"{len(hits)} folders" if hits else "none"
+            what = f"{len(hits)} folders" if hits else "none" if glob.has_magic(pattern) else "no such file"
             near = _near(pattern)
             raise FileNotFoundError(
                 f"Expected mesh files at {pattern!r}, named by {key!r} (got {what}; looked in {Path.cwd()}){near}"
