@@ -19,7 +19,7 @@ from pitgeo.mesh.gmsh import check_order
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.sets import physical_sets
+from pitgeo.mesh.sets import family_sets, physical_sets
 from pitgeo.mesh.vtk import EXODUS, READABLE, read_vtk
 
 log = logging.getLogger(__name__)
@@ -131,6 +131,10 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         check_order(path, [nodes.shape[1] for _, nodes in raw.cells])
         tags = raw.cell_data.get("gmsh:physical")
         raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
+    elif suffix == ".med":
+        groups = family_sets(found.point_tags, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
+        raw.point_sets = {name: members[0] for name, members in groups.items()}
+        raw.cell_sets = family_sets(found.cell_tags, raw.cell_data.get("cell_tags", []))
     elif suffix == ".obj" and overlooked.own_corners(path):
         for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
             log.info("%s: %s left out, whose numbers are not those of the points", path, name)
