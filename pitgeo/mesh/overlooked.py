@@ -51,7 +51,9 @@ def doubt_result(path: Path, raw: meshio.Mesh) -> str:
     kinds = {block.type for block in raw.cells}
     if path.suffix.lower() in (".e", ".ex2", ".exo") and kinds & {*REORDERED}:
         return "it leaves the nodes of quadratic hexahedra in the order of Exodus"
-    if path.suffix.lower() == ".vtk" and "polygon" in kinds and not raw.cell_data:
+    if path.suffix.lower() in (".xdmf", ".xmf") and "vertex" in kinds and len(kinds) > 1:
+        return "it takes the number of points of a vertex in mixed cells for a point"
+    if path.suffix.lower() == ".vtk" and "polygon" in kinds and b"CELL_DATA" in path.read_bytes():
         return "it leaves out the cell data of polygons"
     return ""
 

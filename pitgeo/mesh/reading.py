@@ -19,7 +19,7 @@ from pitgeo.mesh.gmsh import check_order
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.sets import physical_sets
+from pitgeo.mesh.sets import family_sets, physical_sets
 from pitgeo.mesh.vtk import EXODUS, READABLE, read_vtk
 
 log = logging.getLogger(__name__)
@@ -32,12 +32,19 @@ def read_mesh(path: str | Path) -> Mesh:
         FileNotFoundError: If there is no such file.
         ValueError: If it cannot be read, holds no points, or would be misread; the message says what to do.
     """
-    path = Path(path)
+    mesh, note = read(Path(path))
+    if note:
+        log.info("%s: %s", path, note)
+    return mesh
+
+
+def read(path: Path) -> tuple[Mesh, str]:
+    """The same, and what is to be said of it."""
     if not path.is_file():
         raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
     overlooked.refuse(path)
     try:
-        return _by_meshio(path)
+        return _by_meshio(path), ""
     except _UnreadableError as error:
         reason = " ".join(str(error).split())[:500]
     if path.suffix.lower() not in READABLE:
@@ -54,8 +61,7 @@ def read_mesh(path: str | Path) -> Mesh:
             f"{path}: Expected a mesh file that meshio or VTK reads (got from meshio: {reason}; from VTK: {other}); "
             f"open it in ParaView, or in the program that wrote it, and save it as .vtu"
         ) from error
-    log.info("%s: read by VTK, since meshio does not: %s", path, reason)
-    return mesh
+    return mesh, f"read by VTK, since meshio does not: {reason}"
 
 
 @contextlib.contextmanager
@@ -98,11 +104,10 @@ def _by_meshio(path: Path) -> Mesh:
             f"{path}: Expected points in the basic coordinate system (got system {np.max(references)}, which meshio "
             f"does not convert); save the mesh in basic coordinates, or as .vtu"
         )
-    raw = _raw(found, path)
     try:
-        return raw.mesh(path)
-    except ValueError as error:
-        if path.suffix.lower() not in READABLE:
+        return _raw(found, path).mesh(path)
+    except (ValueError, LookupError) as error:
+        if str(error).startswith(str(path)) and path.suffix.lower() not in READABLE:
             raise
         raise _UnreadableError(str(error).removeprefix(f"{path}: ")) from error
 
@@ -131,6 +136,10 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         check_order(path, [nodes.shape[1] for _, nodes in raw.cells])
         tags = raw.cell_data.get("gmsh:physical")
         raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
+    elif suffix == ".med":
+        groups = family_sets(found.point_tags, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
+        raw.point_sets = {name: members[0] for name, members in groups.items()}
+        raw.cell_sets = family_sets(found.cell_tags, raw.cell_data.get("cell_tags", []))
     elif suffix == ".obj" and overlooked.own_corners(path):
         for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
             log.info("%s: %s left out, whose numbers are not those of the points", path, name)

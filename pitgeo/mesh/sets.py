@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,6 +70,20 @@ def physical_sets(
             for (kind, _), values in zip(cells, tags, strict=True)
         ]
     return sets
+
+
+def family_sets(families: Mapping[int, list[str]], tags: Sequence[NDArray[Any]]) -> dict[str, list[NDArray[Any]]]:
+    """The groups of a MED file, one array a block.
+
+    Args:
+        families: Names of the groups that the points or cells of every tag belong to.
+        tags: The tag of every point or cell, one array a block.
+    """
+    numbers: dict[str, list[int]] = {}
+    for tag, names in families.items():
+        for name in names:
+            numbers.setdefault(name, []).append(tag)
+    return {name: [np.flatnonzero(np.isin(values, own)) for values in tags] for name, own in numbers.items()}
 
 
 def _marked(members: NDArray[np.int64], count: int) -> NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pitgeo.mesh.legacy import add_field_data
 from pitgeo.mesh.mesh import Mesh, joined, native
-from pitgeo.mesh.reading import quiet, read_mesh
+from pitgeo.mesh.reading import quiet, read
 from pitgeo.mesh.sets import set_fields
 from pitgeo.mesh.vtk import write_vtk
 
@@ -79,7 +79,7 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
         }
         field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
         _write(part, kind, mesh, point_data, cell_data, field_data)
-        lost = _lost(mesh, read_mesh(part), point_data, joined(cell_data), field_data)
+        lost = _lost(mesh, read(part)[0], point_data, joined(cell_data), field_data)
         if lost:
             raise ValueError(f"{', '.join(lost)} came back changed")
         os.replace(part, path)

@@ -1,5 +1,6 @@
 """Files that are read rightly or refused with one clear error."""
 
+import meshio
 import numpy as np
 import pytest
 
@@ -54,6 +55,7 @@ def test_su2_is_not_misread(index, ends, order, tmp_path):
         ("bdf", "BEGIN BULK\nINCLUDE 'more.bdf'\nGRID,1,,1.,2.,3.\nENDDATA\n", "INCLUDE"),
         ("inp", "*NODE\n1, 0., 0.\n2, 1., 0.\n*NODE\n3, 0., 1.\n", "NODE"),
         ("inp", "*Node, nset=all, system=C\n1, 1., 90.\n2, 1., 0.\n", "system=C"),
+        ("inp", "*NODE\n1, 0., 0.\n*INCLUDE, INPUT=more.inp\n", "INCLUDE"),
         ("inp", "*SYSTEM\n5., 5., 5.\n*NODE\n1, 0., 0.\n", "SYSTEM"),
         ("inp", "*Node\n1, 0., 0.\n*Instance, name=a, part=b\n 10., 0., 0.\n*End Instance\n", "Instance"),
     ],
@@ -82,3 +84,64 @@ def test_names_of_the_legacy_format_are_unescaped(tmp_path):
         "SCALARS von%20Mises%25 double 1\nLOOKUP_TABLE default\n1 2 3\n"
     )
     assert list(read_mesh(path).point_data) == ["von Mises%"]
+
+
+def test_shells_of_nastran_have_nodes_alone(tmp_path):
+    path = tmp_path / "mesh.bdf"
+    points = "".join(
+        f"GRID    {k:<8}{'':8}{x:<8}{y:<8}0.0\n"
+        for k, x, y in ((3, 0.0, 0.0), (5, 1.0, 0.0), (7, 1.0, 1.0), (9, 0.0, 1.0))
+    )
+    shells = (
+        "CTRIA3  1       1       3       5       7       30.     0.1\n"
+        "                        0.5     0.5     0.5\n"
+        "CQUAD4  2       1       3       5       7       9       0.      0.      +1\n"
+        "+1              0.1     0.1\n"
+        "CQUAD4,3,1,9,7,5,3,12\n"
+    )
+    path.write_text(f"BEGIN BULK\n{points}{shells}ENDDATA\n")
+    mesh = read_mesh(path)
+    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
+        ("triangle", [[0, 1, 2]]),
+        ("quad", [[0, 1, 2, 3], [3, 2, 1, 0]]),
+    ]
+
+
+def test_vertices_in_mixed_xdmf_are_not_misread(tmp_path):
+    path = tmp_path / "mesh.xdmf"
+    path.write_text(
+        '<Xdmf Version="3.0"><Domain><Grid><Geometry GeometryType="XYZ">'
+        '<DataItem Dimensions="5 3" Precision="8" Format="XML">0 0 0 1 0 0 0 1 0 0 0 1 1 1 1</DataItem></Geometry>'
+        '<Topology TopologyType="Mixed" NumberOfElements="2"><DataItem Dimensions="7" NumberType="Int" Precision="8" '
+        'Format="XML">1 1 4 1 2 3 0</DataItem></Topology></Grid></Domain></Xdmf>'
+    )
+    with pytest.raises(ValueError, match=r"mesh\.xdmf: Expected a mesh file"):
+        read_mesh(path)
+
+
+def test_planes(tmp_path):
+    """Planar meshes lose the coordinate that does not vary, and lines on the first axis the other two."""
+    for axis in range(3):
+        points = np.insert(np.array([[0.0, 1], [2, 0], [3, 4]]), axis, 1.5, axis=1)
+        meshio.Mesh(points, [("triangle", np.array([[0, 1, 2]]))]).write(tmp_path / "mesh.vtu")
+        mesh = read_mesh(tmp_path / "mesh.vtu")
+        assert mesh.points.tolist() == [[0, 1], [2, 0], [3, 4]] and (mesh.plane, mesh.plane_axis) == (1.5, axis)
+    points = np.array([[0.0, 0, 0], [2, 0, 0]])
+    meshio.Mesh(points, [("line", np.array([[0, 1]]))]).write(tmp_path / "mesh.vtu")
+    assert read_mesh(tmp_path / "mesh.vtu").points.tolist() == [[0], [2]]
+    meshio.Mesh(points + np.array([0, 1, 0]), [("line", np.array([[0, 1]]))]).write(tmp_path / "mesh.vtu")
+    assert read_mesh(tmp_path / "mesh.vtu").points.tolist() == [[0, 1], [2, 1]]
+
+
+def test_tensors_keep_their_axes(tmp_path):
+    path = tmp_path / "mesh.vtk"
+    tensor = "1 2 3\n4 5 6\n7 8 9\n\n"
+    path.write_text(
+        "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nFIELD FieldData 2\ntime 1 1 double\n0.5\n"
+        "a%20b 2 2 int\n1 2\n3 4\nPOINTS 3 float\n0 0 0 1 0 0 0 1 0\n"
+        f"CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\nTENSORS stress double\n{3 * tensor}"
+    )
+    mesh = read_mesh(path)
+    assert mesh.point_data["stress"].shape == (3, 3, 3)
+    assert mesh.point_data["stress"][1].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert mesh.field_data["time"].tolist() == [0.5] and mesh.field_data["a b"].tolist() == [[1, 2], [3, 4]]

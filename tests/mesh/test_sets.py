@@ -1,11 +1,14 @@
 """Named sets that files come with."""
 
 import logging
+import re
 
+import meshio
 import numpy as np
 import pytest
 
 from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.mesh.raw import Raw
 
 ABAQUS = """*Heading
  a comment, nset=none
@@ -62,6 +65,13 @@ def test_sets_of_abaqus_files(tmp_path, caplog):
             assert all(np.array_equal(a, b) for a, b in zip(again.cell_sets[name], parts, strict=True))
 
 
+def test_a_broken_set_is_one_clear_error(tmp_path):
+    path = tmp_path / "mesh.inp"
+    path.write_text(ABAQUS.replace(" 1, 2, 1", " 1, b, 1"))
+    with pytest.raises(ValueError, match=r"mesh\.inp: Expected a mesh file that meshio reads \(got: .*'b'"):
+        read_mesh(path)
+
+
 GMSH = """$MeshFormat
 {version} 0 8
 $EndMeshFormat
@@ -104,6 +114,38 @@ def gmsh(numbers, order, old=True):
     return GMSH.format(version="2.2", mesh=OLD.format(a, b, c, d, a, b, a, b, c, a, c, d), rows=rows)
 
 
+def test_groups_of_med_files(tmp_path):
+    mesh = meshio.Mesh(
+        np.eye(3),
+        [("line", np.array([[0, 1], [1, 2]])), ("triangle", np.array([[0, 1, 2]]))],
+        point_data={"point_tags": np.array([2, 0, 3])},
+        cell_data={"cell_tags": [np.array([-6, -7]), np.array([-7])]},
+    )
+    mesh.point_tags = {2: ["corner"], 3: ["corner", "top"]}
+    mesh.cell_tags = {-6: ["left"], -7: ["left", "other side"]}
+    mesh.write(tmp_path / "mesh.med")
+    mesh = read_mesh(tmp_path / "mesh.med")
+    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {"corner": [0, 2], "top": [2]}
+    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
+        "left": [[0, 1], [0]],
+        "other side": [[1], [0]],
+    }
+
+
+def test_empty_blocks_are_dropped_everywhere(tmp_path):
+    raw = Raw(
+        points=np.eye(3),
+        cells=[("line", np.zeros((0, 2), int)), ("triangle", np.array([[0, 1, 2]]))],
+        cell_data={"a": [np.zeros(0), np.ones(1)], "set:b": [np.zeros(0, int), np.ones(1, int)]},
+        cell_sets={"c": [np.zeros(0, int), np.array([0])], "d": [None, None], "e": []},
+    )
+    mesh = raw.mesh(tmp_path)
+    assert [kind for kind, _ in mesh.cells] == ["triangle"] and list(mesh.cell_data) == ["a"]
+    assert [len(values) for values in mesh.cell_data["a"]] == [1]
+    members = {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()}
+    assert members == {"b": [[0]], "c": [[0]], "d": [[]], "e": [[]]}
+
+
 def test_fields_of_gmsh_files_belong_to_numbers(tmp_path):
     path = tmp_path / "mesh.msh"
     path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3, 4]))
@@ -113,6 +155,36 @@ def test_fields_of_gmsh_files_belong_to_numbers(tmp_path):
     assert [part.tolist() for part in mesh.cell_sets["inside"]] == [[], [0]]
     path.write_text(gmsh([2, 1, 3, 4], [2, 1, 3, 4]))
     assert read_mesh(path).point_data["T"].tolist() == [20, 10, 30, 40]
+    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3]).replace("\n1\n4\n", "\n1\n3\n"))  # not on all points
+    with pytest.raises(ValueError):
+        read_mesh(path)
     path.write_text(gmsh([2, 1, 3, 4], [1, 2, 3, 4]))  # as Gmsh writes them
+    with pytest.raises(ValueError, match="in the order of the nodes"):
+        read_mesh(path)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_fields_of_new_gmsh_files(binary, tmp_path):
+    cells = [("triangle", np.array([[0, 1, 2], [0, 2, 3]]))]
+    points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
+    cell_data = {"c": [np.array([6.0, 7.0])]}
+    mesh = meshio.Mesh(points, cells, point_data={"T": np.arange(4.0)}, cell_data=cell_data)
+    path = tmp_path / "mesh.msh"
+    mesh.write(path, file_format="gmsh", binary=binary)
+    assert b"4.1" in path.read_bytes()[:20]
+    if not binary:  # meshio writes numpy's names of numbers too
+        path.write_text(re.sub(r"np\.float64\((.*)\)", r"\1", path.read_text()))
+    again = read_mesh(path)
+    assert again.point_data["T"].tolist() == [0, 1, 2, 3]
+    assert [values.tolist() for values in again.cell_data["c"]] == [[6, 7]]
+    content = path.read_bytes()
+    if binary:  # numbers of two points exchanged
+        first, second = ((k).to_bytes(8, "little") for k in (1, 2))
+        start = content.index(b"$Nodes\n")
+        place = content.index(first + second, start)
+        content = content[:place] + second + first + content[place + 16 :]
+    else:
+        content = content.replace(b"\n1\n2\n3\n4\n", b"\n2\n1\n3\n4\n", 1)
+    path.write_bytes(content)
     with pytest.raises(ValueError, match="in the order of the nodes"):
         read_mesh(path)

@@ -4,6 +4,7 @@ import importlib
 import logging
 import sys
 
+import meshio
 import numpy as np
 import pytest
 
@@ -175,3 +176,51 @@ def test_polydata_holds_surfaces_alone(tmp_path):
     with pytest.raises(ValueError, match=r"\.vtp holds vertex, line, then triangle, quad and polygon cells, not tetra"):
         write_mesh(tmp_path / "mesh.vtp", ZOO["tetrahedra"])
     assert not list(tmp_path.iterdir())
+
+
+def test_big_endian_files(tmp_path):
+    vtk = importlib.import_module("vtkmodules.vtkIOXML")
+    writer = vtk.vtkXMLUnstructuredGridWriter()
+    writer.SetFileName(str(tmp_path / "mesh.vtu"))
+    writer.SetInputData(grid())
+    writer.SetByteOrderToBigEndian()
+    writer.SetDataModeToBinary()
+    writer.Write()
+    assert b"BigEndian" in (tmp_path / "mesh.vtu").read_bytes()
+    mesh = read_mesh(tmp_path / "mesh.vtu")
+    assert np.array_equal(mesh.points, grid().points) and mesh.points.dtype.isnative
+    for name in ("p", "v"):
+        assert np.array_equal(mesh.point_data[name], grid().point_data[name]) and mesh.point_data[name].dtype.isnative
+    assert np.array_equal(np.concatenate(mesh.cell_data["id"]), [0, 1, 2])
+
+
+def test_quadratic_bodies_of_exodus_files(tmp_path):
+    pytest.importorskip("netCDF4")
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]], float)
+    points = np.concatenate([corners, [corners[list(edge)].mean(0) for edge in edges]])
+    exodus = [*range(12), *range(16, 20), *range(12, 16)]  # the upright edges before those on top
+    meshio.Mesh(points, [("hexahedron20", np.array([exodus]))]).write(tmp_path / "mesh.e")
+    ((kind, nodes),) = (mesh := read_mesh(tmp_path / "mesh.e")).cells
+    assert kind == "hexahedron20"
+    own = mesh.points[nodes[0]]
+    for k, edge in enumerate(edges):
+        assert np.array_equal(own[8 + k], own[list(edge)].mean(0))
+
+
+def test_ensight_files(tmp_path):
+    (tmp_path / "run.case").write_text(
+        "FORMAT\ntype: ensight gold\nGEOMETRY\nmodel: run.geo\nVARIABLE\nscalar per node: T run.T\n"
+    )
+    xyz = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 2]]
+    coordinates = "".join(f"{value:12.5e}\n" for axis in xyz for value in axis)
+    (tmp_path / "run.geo").write_text(
+        "a\nb\nnode id off\nelement id off\npart\n         1\nonly\ncoordinates\n         4\n"
+        + coordinates
+        + "tetra4\n         1\n         1         2         3         4\n"
+    )
+    values = "".join(f"{value:12.5e}\n" for value in (1, 2, 3, 4))
+    (tmp_path / "run.T").write_text("T\npart\n         1\ncoordinates\n" + values)
+    mesh = read_mesh(tmp_path / "run.case")
+    assert np.array_equal(mesh.points, np.transpose(xyz)) and mesh.point_data["T"].tolist() == [1, 2, 3, 4]
+    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("tetra", [[0, 1, 2, 3]])]
