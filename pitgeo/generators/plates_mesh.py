@@ -33,13 +33,20 @@ class Hole:
 
     Args:
         center: Its centre.
-        semi_axes: Half of its length and width.
+        semi_axes: Half of its length and width; neither more than five times the other.
         angle: Angle in radians between its first axis and x.
+
+    Raises:
+        ValueError: If a semi-axis is not positive, or the hole too narrow.
     """
 
     center: tuple[float, float]
     semi_axes: tuple[float, float]
     angle: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not min(self.semi_axes) > 0 or max(self.semi_axes) > 5 * min(self.semi_axes):
+            raise ValueError(f"Expected positive semi-axes with a ratio of at most 5 (got {self.semi_axes})")
 
     def rim(self, parameter: ArrayLike) -> Floats:
         """Points ``[..., 2]`` of the rim, counter-clockwise; the parameter runs from 0 to 2 pi."""

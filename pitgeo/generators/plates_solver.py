@@ -25,6 +25,7 @@ from scipy.sparse.linalg import splu
 
 from pitgeo.generators.plates_mesh import Floats, Ints
 
+_TOLERANCE = 1e-6
 _CORNERS_AND_MIDDLES = np.array([(0, 1, 0, 0.5, 0.5, 0), (0, 0, 1, 0, 0.5, 0.5)])
 
 
@@ -177,10 +178,12 @@ def equilibrium(
         displacement[free] += factor.solve(residual[free])
     except RuntimeError as error:
         raise ArithmeticError("The stiffness matrix is singular; hold more points") from error
-    if not np.isfinite(displacement).all():
-        raise ArithmeticError("The stiffness matrix is singular; hold more points")
-    reaction = (stiffness @ displacement - load.ravel()).reshape(-1, 3)
-    return displacement.reshape(-1, 3), np.where(held, reaction, 0.0)
+    force = stiffness @ displacement
+    reaction = force - load.ravel()
+    scale = max(np.abs(load).max(), np.abs(force).max())
+    if not np.abs(reaction[free]).max(initial=0.0) <= _TOLERANCE * scale:
+        raise ArithmeticError("The stiffness matrix is singular, or nearly so; hold more points")
+    return displacement.reshape(-1, 3), np.where(held, reaction.reshape(-1, 3), 0.0)
 
 
 def von_mises(stress: Floats) -> Floats:
