@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
@@ -58,7 +59,7 @@ class OwnMeshes(Sequence[PointData]):
         """A sample as a mesh of quadrilaterals."""
         mesh = self.shared.mesh(index)
         fields = {name: values for name, values in mesh.point_data.items() if name in self.shared.targets}
-        return Mesh(points=mesh.points, cells=mesh.cells, point_data=fields)
+        return replace(mesh, point_data=fields)
 
     def polygons(self, index: int) -> NDArray[np.float64] | None:
         """A quadrilateral round every point, ``[N, 4, 2]``."""

@@ -23,6 +23,7 @@ from pitgeo.processes import as_finished, cores
 log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
+Content = NDArray[Any] | Arrays | str | Path
 MANIFEST = "generated.json"
 
 
@@ -39,7 +40,7 @@ def make_files(
     output: Path,
     settings: Mapping[str, Any],
     solver: Callable[[int], Arrays],
-    contents: Callable[[Arrays], Mapping[str, NDArray[Any] | Arrays]],
+    contents: Callable[[Arrays], Mapping[str, Content]],
     files: Sequence[str],
     chunk: int,
     processes: int | None = None,
@@ -162,19 +163,24 @@ def compute(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def publish(output: Path, contents: Mapping[str, NDArray[Any] | Arrays], settings: Mapping[str, Any]) -> None:
+def publish(output: Path, contents: Mapping[str, Content], settings: Mapping[str, Any]) -> None:
     """Write the files and their manifest, each under its final name only once it is whole.
 
     Args:
         output: Folder to write to.
-        contents: An array (``.npy``) or a dictionary of arrays (``.npz``; ``.mat`` for MAT version 5) for each file
-            name.
+        contents: An array (``.npy``), a dictionary of arrays (``.npz``; ``.mat`` for MAT version 5), a text, or the
+            path of a file to copy, for each file name.
         settings: What the manifest says about how the files were made.
     """
     hashes = {}
     for name, content in contents.items():
         with _partial(output, name).open("wb") as file:
-            if isinstance(content, dict) and name.endswith(".mat"):
+            if isinstance(content, Path):
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file)
+            elif isinstance(content, str):
+                file.write(content.encode())
+            elif isinstance(content, dict) and name.endswith(".mat"):
                 savemat(file, content)  # type: ignore[arg-type]
             elif isinstance(content, dict):
                 np.savez(file, **content)  # type: ignore[arg-type]
