@@ -181,10 +181,10 @@ class Predictor:
             table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
                 it was.
         """
-        options = self.config.data.options
+        options: Any = self.config.data.options
         wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
         pattern: str = getattr(options, "name_pattern", "")
-        if table is None and getattr(options, "parameters", ""):
+        if table is None and getattr(options, "parameters", None):
             try:
                 return read_parameters(files, options.parameters, pattern, wanted)
             except (FileNotFoundError, ValueError) as error:  # these may be other files, which hold their numbers

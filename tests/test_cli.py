@@ -18,6 +18,7 @@ import torch
 
 from pitgeo.cli import main
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
+from pitgeo.fields import FieldTable
 from pitgeo.training import read_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -113,11 +114,13 @@ def error(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_a_run_leaves_all_it_should(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     expected = {"best.ckpt", "last.ckpt", "metrics.csv", "tensorboard", "config.toml", "log.txt", "evaluation.json"}
-    assert names == expected | {"meshes", "pictures"}
+    assert names == expected | {"meshes", "pictures", "report.html"}
     facts = read_checkpoint(run / "best.ckpt")["pitgeo"]
     shape = facts["shape"]
     assert shape["in_channels"] == 44 and shape["out_channels"] == 1
-    assert facts["inputs"] == ["shape"] and facts["targets"] == ["von_mises"]
+    table = FieldTable.parse(facts["table"])
+    assert [(field.name, field.components) for field in table.inputs] == [("shape", 42)]
+    assert table.target_labels == ("von_mises",)
     assert facts["box_scale"] is None and 0 < shape["spacing"] < shape["extent"] <= 1
     assert set(facts["versions"]) == {"python", "pitgeo", "torch", "torch-geometric", "lightning", "numpy"}
     evaluation = json.loads((run / "evaluation.json").read_text())

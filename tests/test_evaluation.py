@@ -119,7 +119,7 @@ def test_agrees_with_a_plain_computation(tmp_path: Path, install: Callable[..., 
             numbers = result["errors"][target][norm]
             assert numbers["mean"] == pytest.approx(np.mean(errors), rel=1e-5)
             assert numbers["upper_quartile"] == pytest.approx(np.quantile(errors, 0.75), rel=1e-5)
-    assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"evaluation.json", "pictures"}
+    assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"evaluation.json", "pictures", "report.html"}
     assert (tmp_path / "elsewhere" / "pictures" / "fields_b.png").exists()
 
 

@@ -168,7 +168,9 @@ def test_mistakes_get_one_clear_line(run, tmp_path, capsys):
     assert "2D, like those for training (got 3D)" in refuse(
         run, tmp_path, capsys, checkpoint, write("solid.vtu", solid, shape=shape)
     )
-    assert "different names" in refuse(run, tmp_path, capsys, checkpoint, meshes(run)[0], meshes(run)[0])
+    (tmp_path / "others").mkdir()
+    twin = shutil.copy(meshes(run)[0], tmp_path / "others")
+    assert "different names" in refuse(run, tmp_path, capsys, checkpoint, meshes(run)[0], twin)
     (tmp_path / "broken.vtu").write_text("<VTKFile")
     assert "broken.vtu" in refuse(run, tmp_path, capsys, checkpoint, tmp_path / "broken.vtu")
     (tmp_path / "text.ckpt").write_text("not a checkpoint")
