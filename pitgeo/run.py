@@ -77,7 +77,7 @@ def train(
     device = torch_device(config.training.device)
     first = int(getattr(rank_zero_only, "rank", 0) or 0) == 0
     if first:
-        _claim(config, output, resume, overwrite)
+        claim(config, output, resume, overwrite)
     with _log_file(output / "log.txt" if first else None):
         if resume and (finished := _finished(config, output)) is not None:
             log.info("The run in %s has finished already; nothing is left to do", output)
@@ -250,8 +250,13 @@ def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: Fiel
     }
 
 
-def _claim(config: RunConfig, output: Path, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds another run."""
+def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False) -> None:
+    """Make the folder of a run; refuse one that holds another run.
+
+    Raises:
+        ValueError: If there are results, and they are neither to be gone on with nor to be deleted.
+        FileNotFoundError: If there is nothing to resume.
+    """
     if resume and overwrite:
         raise ValueError("Expected either to resume a run or to overwrite it (got both)")
     if output.exists() and not output.is_dir():
