@@ -5,11 +5,11 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
-import tomllib
 import torch
 from torch_geometric.data import Data
 
 from pitgeo import train_surrogate
+from pitgeo.config import load_config, parse_config
 from pitgeo.mesh import Mesh
 from pitgeo.surrogate import DEFAULTS, as_mesh
 
@@ -22,9 +22,10 @@ def cloud(number):
 
 
 def test_the_defaults_are_those_of_the_configuration_that_comes_with_it():
-    given = tomllib.loads((Path(__file__).parents[1] / "configs" / "meshes.toml").read_text())
-    own = {key: given["data"]["meshes"][key] for key in ("validation", "test")}
-    assert {**given, "data": {"name": "meshes", "meshes": own}} == DEFAULTS
+    config = load_config(Path(__file__).parents[1] / "configs" / "meshes.toml")
+    fields = {name: getattr(config.data.options, name) for name in ("files", "inputs", "targets")}
+    own = {**DEFAULTS, "data": {"name": "meshes", "meshes": {**DEFAULTS["data"]["meshes"], **fields}}}
+    assert parse_config(own) == config
 
 
 @pytest.mark.parametrize("kind", ["mesh", "meshio", "data", "arrays"])
@@ -61,7 +62,8 @@ def test_training_in_one_call(tmp_path):
     assert np.allclose(found.point_data["u_prediction"] - u, found.point_data["u_error"])
     assert (tmp_path / "run" / "report.html").exists() and len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
     with pytest.raises(ValueError, match="hold no other run"):
-        train_surrogate(samples, ["u"], tmp_path / "run", settings=SMALL, progress=False)
+        train_surrogate(samples[:4], ["u"], tmp_path / "run", settings=SMALL, progress=False)
+    assert len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
 
 
 @pytest.mark.parametrize(
