@@ -95,3 +95,10 @@ def test_mistakes_are_named() -> None:
         relative_error(prediction, prediction, None, 2)
     with pytest.raises(ValueError, match="'norm' to be 1 or 2"):
         relative_error(prediction, prediction, norm=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_values_near_zero_count_as_a_least_size(norm):
+    truth = torch.tensor([[0.0, 2.0], [0.0, 2.0], [0.0, 2.0]])
+    error = relative_error(truth + 0.3, truth, norm=norm, floor=torch.tensor([0.6, 0.6]))
+    assert error.tolist() == [pytest.approx([0.5, 0.15])]
