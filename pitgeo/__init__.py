@@ -11,12 +11,16 @@ from pitgeo.nn import PiT, PositionAttention  # noqa: E402
 
 __version__ = "0.1.0"
 
-__all__ = ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load"]
+__all__ = ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load", "train_surrogate"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "load":  # training comes with it: imported only when asked for
+    if name == "load":  # training comes with these: imported only when asked for
         from pitgeo.predict import load
 
         return load
+    if name == "train_surrogate":
+        from pitgeo.surrogate import train_surrogate
+
+        return train_surrogate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -284,8 +284,13 @@ def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: Fiel
     }
 
 
-def claim(config: RunConfig, output: Path, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds another run."""
+def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False) -> None:
+    """Make the folder of a run; refuse one that holds another run.
+
+    Raises:
+        ValueError: If there are results, and they are neither to be gone on with nor to be deleted.
+        FileNotFoundError: If there is nothing to resume.
+    """
     if resume and overwrite:
         raise ValueError("Expected either to resume a run or to overwrite it (got both)")
     if output.exists() and not output.is_dir():

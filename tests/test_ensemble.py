@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,9 +25,10 @@ from pitgeo.data import PointData
 from pitgeo.ensemble import Calibration, Ensemble, Moments
 from pitgeo.fields import FieldTable, MeshField
 from pitgeo.generators import elasticity
-from pitgeo.mesh import Mesh, read_mesh, write_mesh
+from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.predict import load, load_ensemble, predict_files
+from pitgeo.training import OperatorModule
 
 POINTS = 4000
 
@@ -223,7 +226,6 @@ def test_members_that_agree_have_no_spread_and_no_nan(tmp_path: Path) -> None:
 def test_a_mesh_gets_prediction_spread_and_error() -> None:
     points = np.random.default_rng(0).random((30, 2))
     truth = points.sum(1)
-    ensemble = Ensemble(fakes(drawn()).members, Calibration((3.0,), 1))
 
     def noise(seed: int, sample: PointData) -> Tensor:
         return torch.full_like(sample.x, float(seed))
@@ -237,6 +239,39 @@ def test_a_mesh_gets_prediction_spread_and_error() -> None:
     assert set(ensemble.predict_mesh(Mesh(points, (), {"f": truth})).point_data) == {"f", "u_prediction", "u_spread"}
 
 
+class Walker(Fake):
+    """Adds its seed to the state in every step."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed, drawn())
+        self.table = FieldTable((MeshField("f"), MeshField("u")), (MeshField("u"),), 2)
+        self.facts = {"table": self.table.plain()}
+
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        assert isinstance(data, PointData)
+        return {
+            "_prediction": torch.cat([data.x[:, 1:] + self.config.training.seed * (k + 1) for k in range(steps)], 1)
+        }
+
+
+def test_a_series_of_states_has_a_spread_that_grows(tmp_path: Path) -> None:
+    points = np.random.default_rng(0).random((8, 2))
+    times = (0.0, 0.5, 1.0)
+    meshes = [Mesh(points, (), {"f": points[:, 0], "u": points[:, 1] + 10 * time}) for time in times]
+    write_series(tmp_path / "truth.pvd", meshes, times)
+    ensemble = Ensemble([Walker(seed) for seed in range(3)], Calibration((2.0,), 1))
+    ensemble.write_roll_out(tmp_path / "truth.pvd", tmp_path / "new" / "result.pvd", 3)
+    series = read_series(tmp_path / "new" / "result.pvd")
+    assert list(series.times) == [0.0, 0.5, 1.0, 1.5]
+    for step in range(4):
+        fields = series.mesh(step).point_data
+        np.testing.assert_allclose(fields["u_prediction"], points[:, 1] + step, rtol=1e-6)
+        np.testing.assert_allclose(fields["u_spread"], np.full(8, 2.0 * step), rtol=1e-6)
+        if step < 3:
+            np.testing.assert_allclose(fields["u_error"], np.full(8, -4.0 * step), rtol=1e-6)
+        assert ("u" in fields, "u_error" in fields) == (step < 3, step < 3)
+
+
 def test_members_must_belong_together() -> None:
     one, other = Fake(0, drawn()), Fake(1, drawn())
     assert len(Ensemble([one, other]).members) == 2  # another seed, another root
@@ -246,7 +281,7 @@ def test_members_must_belong_together() -> None:
         Ensemble([one, Fake(1, drawn(), learning_rate=0.1)])
     with pytest.raises(ValueError, match="same inputs and targets"):
         Ensemble([one, Fake(1, drawn(), targets=("w",))])
-    with pytest.raises(ValueError, match=r"a factor for every one of 1 target channels \(got 0\)|damaged"):
+    with pytest.raises(ValueError, match=r"a factor for every one of 2 target channels \(got 1\)"):
         Ensemble([Fake(0, drawn(), targets=("u", "v")), Fake(1, drawn(), targets=("u", "v"))], Calibration((1.0,), 1))
 
 
@@ -360,6 +395,32 @@ def test_a_finished_ensemble_is_left_alone_and_one_more_member_is_added(
     assert train(run, out, "--resume", members=3) == 0
     assert json.loads((out / "ensemble.json").read_text())["seeds"] == [5, 6, 7]
     assert (out / "member_0" / "best.ckpt").read_bytes() == before[out / "member_0" / "best.ckpt"]
+
+
+def test_a_stopped_ensemble_goes_on_with_the_member_it_was_at(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[int] = []
+    optimizer_step = OperatorModule.optimizer_step
+
+    def signalled(module: OperatorModule, *given: Any, **others: Any) -> None:
+        optimizer_step(module, *given, **others)
+        steps.append(module.global_step)
+        if len(steps) == 3:  # of two steps a member
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(OperatorModule, "optimizer_step", signalled)
+    out = tmp_path / "out"
+    assert train(run, out) == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM" in capsys.readouterr().err and not (out / "ensemble.json").exists()
+    first = (out / "member_0" / "last.ckpt").read_bytes()
+    assert (out / "member_1" / "last.ckpt").exists() and not (out / "member_1" / "evaluation.json").exists()
+    assert train(run, out, "--resume") == 0
+    assert len(steps) == 4 and (out / "member_0" / "last.ckpt").read_bytes() == first
+    for number in range(2):
+        weights, straight = (load(path / f"member_{number}" / "last.ckpt").module for path in (out, run / "out"))
+        expected = straight.state_dict()
+        assert all(torch.equal(value, expected[name]) for name, value in weights.state_dict().items())
 
 
 def test_data_are_read_once(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 PUBLIC = {
-    "pitgeo": ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load"],
+    "pitgeo": ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load", "train_surrogate"],
     "pitgeo.nn": [
         "Body",
         "DenseLayout",
@@ -31,6 +31,7 @@ PUBLIC = {
         "WRITABLE",
         "cell_fields",
         "centroids",
+        "from_meshio",
         "point_fields",
         "read_mesh",
         "read_series",

@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 
 from pitgeo.generators.naca_flux import GAMMA
 from pitgeo.generators.naca_mesh import PARAMETERS, Floats, grid
-from pitgeo.generators.naca_solver import steady
+from pitgeo.generators.naca_sequence import sequenced
 from pitgeo.generators.naca_volumes import topology
 from pitgeo.generators.resumable import check_numbers, make_files
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
-METHOD = "Euler equations, node-centred Roe fluxes of second order on a 220 x 50 C-grid, Newton-Krylov to 1e-4"
+VERSION = 2
+METHOD = (
+    "Euler equations, node-centred Roe fluxes of second order on a 220 x 50 C-grid, started on every second line, "
+    "Newton-Krylov to 1e-4"
+)
 X, Y, Q = "NACA_Cylinder_X.npy", "NACA_Cylinder_Y.npy", "NACA_Cylinder_Q.npy"
 SHAPES = "NACA_Cylinder_theta.npz"
 FILES = (X, Y, Q, SHAPES)
@@ -55,7 +58,7 @@ def solve(theta: Floats) -> tuple[Floats, Floats, int]:
         ArithmeticError: If the flow does not converge.
     """
     points = grid(theta)
-    flow = steady(points)
+    flow = sequenced(points)
     state = flow.state[topology(points.shape[:2]).node]  # points of the wake come twice
     density, across, along, pressure = np.moveaxis(state, -1, 0)
     mach = np.hypot(across, along) / np.sqrt(GAMMA * pressure / density)

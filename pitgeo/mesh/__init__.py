@@ -6,7 +6,7 @@ refused with one clear error.
 
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.reading import read_mesh
+from pitgeo.mesh.reading import from_meshio, read_mesh
 from pitgeo.mesh.series import Series, read_series, write_series
 from pitgeo.mesh.writing import WRITABLE, result_name, write_mesh
 
@@ -16,6 +16,7 @@ __all__ = [
     "Series",
     "cell_fields",
     "centroids",
+    "from_meshio",
     "point_fields",
     "read_mesh",
     "read_series",

@@ -9,6 +9,7 @@ import tempfile
 import urllib.parse
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import meshio
@@ -112,10 +113,17 @@ def _by_meshio(path: Path) -> Mesh:
         raise _UnreadableError(str(error).removeprefix(f"{path}: ")) from error
 
 
-def _raw(found: meshio.Mesh, path: Path) -> Raw:
-    """What meshio read, with what it leaves out."""
-    suffix = path.suffix.lower()
-    raw = Raw(
+def from_meshio(found: meshio.Mesh) -> Mesh:
+    """A mesh of meshio as one of pitgeo; nothing of it is changed or shared.
+
+    Raises:
+        ValueError: If something does not fit together.
+    """
+    return replace(_plain(found).mesh(Path("a mesh of meshio")), path=None)
+
+
+def _plain(found: meshio.Mesh) -> Raw:
+    return Raw(
         points=found.points,
         cells=[(block.type, block.data) for block in found.cells],
         point_data=dict(found.point_data),
@@ -124,6 +132,11 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         point_sets=dict(found.point_sets),
         cell_sets={name: sets for name, sets in found.cell_sets.items() if name != "gmsh:bounding_entities"},
     )
+
+
+def _raw(found: meshio.Mesh, path: Path) -> Raw:
+    """What meshio read, with what it leaves out."""
+    suffix, raw = path.suffix.lower(), _plain(found)
     if suffix == ".vtk":  # the legacy format escapes blanks
         raw.field_data = {**raw.field_data, **read_field_data(path)}
         raw.point_data = {urllib.parse.unquote(name): values for name, values in raw.point_data.items()}

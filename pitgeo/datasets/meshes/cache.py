@@ -105,7 +105,8 @@ def open_series(case: tuple[Path, ...]) -> Series:
     Raises:
         ValueError: If it has fewer than two steps.
     """
-    series = read_series(case[0] if len(case) == 1 else case)
+    is_one_file = len(case) == 1 and case[0].suffix.lower() in (".pvd", ".xdmf", ".xmf")
+    series = read_series(case[0] if is_one_file else case)
     if len(series) < 2:
         raise ValueError(f"{case[0]}: Expected a series of at least two steps (got {len(series)})")
     return series

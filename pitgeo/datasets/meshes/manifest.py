@@ -147,7 +147,7 @@ def _natural(path: Path) -> tuple[str, tuple[tuple[int, str], ...]]:
 
 
 def _near(pattern: str) -> str:
-    folder = Path(pattern.split("*")[0]).parent if "*" in pattern else Path(pattern).parent
+    folder = next(folder for folder in Path(pattern).parents if not glob.has_magic(str(folder)))
     if not folder.is_dir():
         return f"; there is no folder {folder}"
     kinds = sorted({path.suffix for path in folder.iterdir() if path.is_file() and path.suffix})[:8]

@@ -1,0 +1,75 @@
+"""Which file belongs to which split."""
+
+from pathlib import Path
+
+import pytest
+
+from pitgeo.datasets.meshes.manifest import find_files, split_files
+
+FILES = tuple(Path(f"runs/case_{number}.vtu") for number in range(20))
+
+
+def names(paths):
+    return [int(path.stem.split("_")[1]) for path in paths]
+
+
+def test_shares_and_numbers_partition_the_files():
+    found = split_files(FILES, 1.0, 0.1, 4, seed=0)
+    assert [len(part) for part in (found.train, found.validation, found.test)] == [14, 2, 4]
+    assert sorted(found.files) == sorted(FILES) and len(set(found.files)) == 20
+    assert names(found.train) == sorted(names(found.train))
+    assert found == split_files(FILES, 1.0, 0.1, 4, seed=0) != split_files(FILES, 1.0, 0.1, 4, seed=1)
+    assert found.plain()["test"] == [str(path) for path in found.test]
+
+
+def test_the_split_does_not_depend_on_the_folder():
+    moved = [Path("elsewhere") / path.name for path in FILES]
+    parts = [split_files(files, 1.0, 0.2, 0.2, 3) for files in (FILES, moved)]
+    assert names(parts[0].files) == names(parts[1].files)
+
+
+def test_patterns_lists_and_files_of_names(tmp_path):
+    (tmp_path / "list.txt").write_text("case_3.vtu\n\nruns/case_4.vtu\n")
+    found = split_files(FILES, 1.0, ("case_1.vtu", "case_2.vtu"), f"@{tmp_path / 'list.txt'}", 0)
+    assert (names(found.validation), names(found.test), len(found.train)) == ([1, 2], [3, 4], 16)
+    found = split_files(FILES, "case_1?.vtu", 0, "case_[0-4].vtu", 0)
+    assert (names(found.train), names(found.validation), names(found.test)) == (
+        list(range(10, 20)),
+        [],
+        [0, 1, 2, 3, 4],
+    )
+    found = split_files(FILES, 5, 0.0, "*_7.vtu", 0)
+    assert len(found.train) == 5 and names(found.test) == [7] and 7 not in names(found.train)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((1.0, 0.1, 25), "'test' to take at most 20 of 20"),
+        ((1.0, 0.5, 0.6), "'validation' to take at most 8 of 20"),
+        ((1.0, 0.0, 1.5), "'test' to be a share between 0 and 1"),
+        ((1.0, 0.0, "none_*.vtu"), "'none_\\*.vtu', named by 'test', to match some of the 20 files"),
+        ((1.0, "case_1.vtu", "case_1*.vtu"), "every file in one split .*case_1.vtu in 'test' and 'validation'"),
+        ((1.0, 0, 20), "files to train on .*20 files, 20 for 'test'"),
+        ((0, 0, 2), "files to train on"),
+        ((1.0, 0, "@nowhere.txt"), "list of files at nowhere.txt"),
+        ((1.0, -1, 1), "'validation' to take at most"),
+    ],
+)
+def test_splits_that_cannot_be_made(parts, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        split_files(FILES, *parts, seed=0)
+
+
+def test_finding_files(tmp_path):
+    for name in ("case_10.vtu", "case_2.vtu", "case_1.vtu", "notes.txt"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "odd[1].vtu").write_text("")
+    pattern = str(tmp_path / "case_*.vtu")
+    assert [path.name for path in find_files([pattern])] == ["case_1.vtu", "case_2.vtu", "case_10.vtu"]
+    assert len(find_files([pattern, str(tmp_path / "case_2.vtu")])) == 3
+    assert find_files([str(tmp_path / "odd[1].vtu")])[0].name == "odd[1].vtu"
+    with pytest.raises(FileNotFoundError, match=r"named by 'files' \(got none.*end in .txt, .vtu"):
+        find_files([str(tmp_path / "*.vtk")])
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        find_files([str(tmp_path / "nowhere" / "*.vtk")])

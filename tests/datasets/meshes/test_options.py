@@ -1,0 +1,209 @@
+"""A folder of mesh files as a data set: what is read, kept, shared and refused."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from pitgeo.datasets.meshes import MeshOptions, MeshSamples, cache
+from pitgeo.datasets.meshes.series import SeriesSamples
+from pitgeo.datasets.meshes.shared import SharedMeshSamples
+from pitgeo.mesh import read_mesh, write_mesh, write_series
+from pitgeo.testing import assert_dataset
+from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
+
+from .conftest import small_mesh
+
+PREPARE = Compose((LatentMesh("farthest", number=5), AttentionGraphs(0.3, 0.5)))
+
+
+@pytest.fixture
+def options(folder):
+    def make(**changes):
+        given = {
+            "files": str(folder / "*.vtu"),
+            "inputs": ("load", "material"),
+            "targets": ("u", "peak"),
+            "categories": ("material",),
+            "cache": str(folder.parent / "cache"),
+        }
+        return MeshOptions(**{**given, **changes})
+
+    return make
+
+
+def test_samples_are_what_the_files_hold(options, folder):
+    made = options(geometry=("boundary_distance",))
+    train, validation = made.training_parts()
+    test = made.test_samples()
+    assert made.counts() == (7, 1, 2) and [len(part) for part in (train, validation, test)] == [7, 1, 2]
+    table = made.table(train[0])
+    assert table.input_labels == ("load", "material=4", "material=7", "boundary_distance")
+    for part in (train, validation, test):
+        assert isinstance(part, MeshSamples)
+        for number, sample in enumerate(part):
+            mesh = part.mesh(number)
+            assert mesh.path == folder / part.name(number).rpartition("/")[2]
+            load = float(mesh.field_data["load"][0])
+            assert np.allclose(sample.pos, mesh.points) and np.allclose(sample.x[:, 0], load)
+            assert torch.equal(sample.x[:, 1] + sample.x[:, 2], torch.ones(len(mesh.points)))
+            assert np.array_equal(sample.x[:, 2], mesh.points[:, 0] > 0.5)
+            assert np.allclose(sample.y[:, 0], mesh.point_data["u"]) and np.allclose(sample.y[:, 1], 2 * load)
+    assert sorted(int(s.sample_id) for part in (train, validation, test) for s in part) == list(range(10))
+    assert_dataset(train)
+    assert train.ranges()[0][0] >= 1.0 and train.ranges()[0][1] <= 1.9
+
+
+def test_what_was_read_is_read_no_more_unless_it_changed(options, folder, monkeypatch):
+    made = options()
+    first = made.training_parts()[0].with_transform(PREPARE)
+    calls = []
+    monkeypatch.setattr(cache, "read_mesh", lambda path: calls.append(path.name) or read_mesh(path))
+    again = MeshOptions(**made.model_dump())
+    second = again.training_parts()[0].with_transform(PREPARE)
+    assert calls == [] and all(
+        torch.equal(a.encoder_index, b.encoder_index) for a, b in zip(first, second, strict=True)
+    )
+    shutil.copy(folder / "case_0.vtu", folder / "case_00.vtu")  # the same content: in the cache
+    assert again.counts() == (8, 1, 2)
+    again.training_parts()
+    assert calls == []
+    write_mesh(folder / "case_1.vtu", replace(small_mesh(1), point_data={**small_mesh(1).point_data, "u": np.ones(31)}))
+    again.training_parts()
+    assert calls == ["case_1.vtu"]
+    for path in (folder.parent / "cache").glob("*.pt"):
+        path.write_bytes(b"broken")
+    (folder / "case_2.vtu").touch()
+    assert torch.equal(again.training_parts()[0][0].pos, first[0].pos) and len(calls) == 11
+
+
+def test_samples_beyond_the_memory_come_from_the_cache(options):
+    kept, lazy = options().training_parts()[0], options(memory=0).training_parts()[0]
+    assert all(torch.equal(a.y, b.y) for a, b in zip(kept, lazy, strict=True))
+    assert len(kept._kept) == 7 and len(lazy._kept) == 0
+    prepared = lazy.with_transform(PREPARE)
+    assert prepared[3].has_graph("encoder") and len(prepared._kept) == 0
+
+
+def test_samples_are_read_by_several_processes(options, monkeypatch):
+    alone = options().training_parts()[0]
+    monkeypatch.setattr(cache, "workers", lambda files, processes: 2)
+    shared = options(cache=str(options().cache) + "2").training_parts()[0]
+    assert all(torch.equal(a.x, b.x) for a, b in zip(alone, shared, strict=True))
+
+
+def test_a_caller_cannot_spoil_a_sample(options):
+    samples = options().training_parts()[0]
+    samples[0].x = torch.zeros(1, 1)
+    assert samples[0].x.shape[1] == 3
+
+
+def test_files_on_one_mesh_share_it(options, folder):
+    for number in range(10):
+        mesh = small_mesh(0)
+        write_mesh(
+            folder / f"case_{number}.vtu",
+            replace(mesh, point_data={**mesh.point_data, "u": 1.0 * (1 + number + mesh.points[:, 0])}),
+        )
+    made = options()
+    train, _ = made.training_parts()
+    assert isinstance(train, SharedMeshSamples) and len(train) == 7
+    for number in range(7):
+        mesh = train.mesh(number)
+        assert np.allclose(train[number].y[:, 0], mesh.point_data["u"]) and train.name(number).endswith(mesh.path.name)
+    part = train[2:4]
+    assert isinstance(part, SharedMeshSamples) and part.mesh(0).path == train.mesh(2).path
+    batch = train.with_transform(PREPARE).batch([1, 3])
+    assert batch.x.shape == (2, 30, 3) and batch.pos.shape == (30, 2) and batch.has_graph("decoder")
+
+
+def test_planar_vectors_lose_their_zeros(options, folder):
+    made = options(inputs=(), categories=(), targets=("v",))
+    assert made.table(made.template()).target_labels == ("v_x", "v_y")
+    mesh = small_mesh(3)
+    write_mesh(folder / "case_3.vtu", replace(mesh, point_data={**mesh.point_data, "v": np.ones((33, 3))}))
+    with pytest.raises(ValueError, match=r"case_\d.vtu: Expected targets that are not zero throughout \(got 'v_z'"):
+        made.training_parts()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"targets": ()}, "data.meshes.targets to name at least one field"),
+        ({"categories": ("load",), "inputs": ("load",)}, r"case_\d.vtu: Expected whole numbers in 'load'"),
+        ({"targets": ("sigma",)}, "Expected a field 'sigma'"),
+        ({"geometry": ("boundry_distance",)}, "did you mean 'boundary_distance'"),
+    ],
+)
+def test_mistakes(options, changes, message):
+    with pytest.raises(ValueError, match=message):
+        options(**changes).training_parts()
+
+
+def test_categories_must_be_inputs(options):
+    with pytest.raises(ValueError, match="'categories' to be among 'inputs'"):
+        options(categories=("zone",))
+
+
+@pytest.fixture
+def series(tmp_path):
+    """Four collections of 4 to 7 states, ``u(t + 1) = u(t) / 2 + load``."""
+    for number in range(4):
+        mesh, states = small_mesh(number), []
+        u = mesh.point_data["u"]
+        for _ in range(4 + number):
+            states.append(replace(mesh, point_data={"u": u}))
+            u = u / 2 + mesh.field_data["load"][0]
+        write_series(tmp_path / "runs" / f"run_{number}.pvd", states, np.arange(len(states)) * 0.5)
+    return tmp_path / "runs"
+
+
+@pytest.mark.parametrize("kind", ["file", "run_{case}_{step}.vtu"])
+def test_steps_of_time_series(series, kind):
+    name = "run_*.pvd" if kind == "file" else "run_*.vtu"
+    made = MeshOptions(
+        files=str(series / name), series=kind, inputs=("load",), targets=("u",), cache=str(series / "cache"),
+        train=1.0, validation=0, test=("run_1*",), seed=0,
+    )  # fmt: skip
+    train, test = made.training_parts()[0], made.test_samples()
+    assert isinstance(train, SeriesSamples) and len(train) == 3 + 5 + 6 and len(test) == 1 and test.steps == 4
+    for number, sample in enumerate(train):
+        load, u = sample.x.unbind(1)
+        assert torch.allclose(sample.y[:, 0], u / 2 + load)
+        assert np.allclose(train.mesh(number).point_data["u"], u)
+    first = test[0]
+    assert first.y.shape == (31, 4) and test.targets == tuple(f"u, step {k}" for k in (1, 2, 3, 4))
+    u = first.x[:, 1]
+    for step in range(4):
+        u = u / 2 + first.x[:, 0]
+        assert torch.allclose(first.y[:, step], u)
+    assert test.drawn == (0, 3) and test.ranges()[1][1] == pytest.approx(
+        float(torch.cat([first.x[:, 1:], first.y], 1).max())
+    )
+    prepared = train.with_transform(PREPARE)
+    assert prepared[1].has_graph("encoder") and torch.equal(prepared[1].x, train[1].x)
+    assert len(prepared[2:5]) == 3 and torch.equal(prepared[2:5][0].y, train[2].y)
+
+
+def test_series_that_cannot_be_used(series):
+    def made(**changes):
+        given = {
+            "files": str(series / "run_*.pvd"),
+            "series": "file",
+            "targets": ("u",),
+            "cache": str(series / "cache"),
+        }
+        return MeshOptions(**{**given, **changes})
+
+    with pytest.raises(ValueError, match=r"more than data.meshes.steps = 9 states"):
+        made(steps=9).test_samples()
+    with pytest.raises(ValueError, match=r"{step} in it"):
+        made(series="{case}.vtu").training_parts()
+    with pytest.raises(ValueError, match=r"run_0.pvd: Expected a file name like 'x_{step}.vtu'"):
+        made(series="x_{step}.vtu").training_parts()
+    with pytest.raises(ValueError, match="at least two steps"):
+        made(
+            files=str(series / "run_0_000[0].vtu"), series="run_{case}_{step}.vtu", test=0, validation=0
+        ).training_parts()

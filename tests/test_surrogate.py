@@ -1,0 +1,80 @@
+"""From what people have in memory to a trained model."""
+
+from pathlib import Path
+
+import meshio
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from pitgeo import train_surrogate
+from pitgeo.config import load_config, parse_config
+from pitgeo.mesh import Mesh
+from pitgeo.surrogate import DEFAULTS, as_mesh
+
+SMALL = ["training.epochs=2", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1"]
+
+
+def cloud(number):
+    place = np.random.default_rng(number).random((30 + number, 3))
+    return place, np.array([[0, 1, 2], [1, 2, 3]]), place[:, 0] + 1, place[:, :2]
+
+
+def test_the_defaults_are_those_of_the_configuration_that_comes_with_it():
+    config = load_config(Path(__file__).parents[1] / "configs" / "meshes.toml")
+    fields = {name: getattr(config.data.options, name) for name in ("files", "inputs", "targets")}
+    own = {**DEFAULTS, "data": {"name": "meshes", "meshes": {**DEFAULTS["data"]["meshes"], **fields}}}
+    assert parse_config(own) == config
+
+
+@pytest.mark.parametrize("kind", ["mesh", "meshio", "data", "arrays"])
+def test_all_kinds_of_samples_are_one_mesh(kind):
+    place, cells, u, w = cloud(0)
+    mesh = as_mesh(
+        {
+            "mesh": Mesh(place, (("triangle", cells),), {"u": u, "w": w}),
+            "meshio": meshio.Mesh(place, [("triangle", cells)], point_data={"u": u, "w": w}),
+            "data": Data(
+                pos=torch.tensor(place),
+                face=torch.tensor(cells.T),
+                u=torch.tensor(u),
+                w=torch.tensor(w),
+                other=torch.ones(3),
+            ),
+            "arrays": {"points": place, "cells": [("triangle", cells)], "u": u, "w": w.tolist()},
+        }[kind]
+    )
+    assert np.array_equal(mesh.points, place) and np.array_equal(mesh.cells[0][1], cells)
+    assert set(mesh.point_data) == {"u", "w"} and np.array_equal(mesh.point_data["w"], w)
+
+
+def test_training_in_one_call(tmp_path):
+    samples = [
+        meshio.Mesh(place, [("triangle", cells)], point_data={"u": u, "w": w})
+        for place, cells, u, w in map(cloud, range(8))
+    ]
+    before = [sample.points.copy() for sample in samples]
+    model = train_surrogate(samples, ["u"], tmp_path / "run", inputs=["w"], settings=SMALL, progress=False)
+    assert all(np.array_equal(a, sample.points) for a, sample in zip(before, samples, strict=True))
+    place, cells, u, w = cloud(9)
+    found = model.predict_mesh(Mesh(place, (("triangle", cells),), {"w": w, "u": u}))
+    assert np.allclose(found.point_data["u_prediction"] - u, found.point_data["u_error"])
+    assert (tmp_path / "run" / "report.html").exists() and len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
+    with pytest.raises(ValueError, match="hold no other run"):
+        train_surrogate(samples[:4], ["u"], tmp_path / "run", settings=SMALL, progress=False)
+    assert len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (3, "got int"),
+        ({"pos": np.ones((3, 2))}, "'points' .got the keys"),
+        (Data(x=torch.ones(3, 1)), "positions 'pos'"),
+        ({"points": np.ones(3)}, "points of shape"),
+    ],
+)
+def test_what_is_no_sample(sample, message):
+    with pytest.raises(ValueError, match=message):
+        as_mesh(sample)
