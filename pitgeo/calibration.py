@@ -18,8 +18,9 @@ from torch import Tensor
 
 from pitgeo import plots
 from pitgeo.ensemble import Calibration, Ensemble, Moments
-from pitgeo.evaluation import NORMS, SPLITS, Split, _errors, _predict, _statistics, versions, write_json
+from pitgeo.evaluation import SPLITS, Split, versions, write_json
 from pitgeo.predict import Predictor
+from pitgeo.scores import NORMS, predict_samples, sample_errors
 from pitgeo.training.module import known
 
 Values = NDArray[np.float64]
@@ -99,7 +100,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
         "errors": {
             label: {
                 norm: {
-                    **_statistics(found.errors[norm][:, channel]),
+                    **summary(found.errors[norm][:, channel]),
                     "members": [float(errors[:, channel].mean()) for errors in found.member_errors[norm]],
                 }
                 for norm, _ in NORMS
@@ -222,24 +223,24 @@ class _Found:
 def _assess(ensemble: Ensemble, samples: Any, calibration: Calibration, progress: bool) -> _Found:
     """Predict with one member after the other; only sums over the members are kept."""
     first = cast(Predictor, ensemble.members[0])
-    size, floor = ensemble.config.training.batch_size, first.module.floor
+    size = ensemble.config.training.batch_size
     moments = [Moments() for _ in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
     member_errors: dict[str, list[Values]] = {name: [] for name, _ in NORMS}
     for member in ensemble.members:
-        predictions = _predict(cast(Predictor, member), samples, size, progress)
+        predictions = predict_samples(cast(Predictor, member), samples, size, progress)
         predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
         for moment, prediction in zip(moments, predictions, strict=True):
             moment.add(prediction)
         for name, norm in NORMS:
-            member_errors[name].append(_errors(predictions, truths, norm, floor))
+            member_errors[name].append(sample_errors(first.module, predictions, truths, norm))
     means = [moment.mean for moment in moments]
     return _Found(
         means,
         [calibration.scale(moment.spread, len(ensemble.targets)) for moment in moments],
         truths,
         [samples[number].get("y_mask") for number in range(len(samples))],
-        {name: _errors(means, truths, norm, floor) for name, norm in NORMS},
+        {name: sample_errors(first.module, means, truths, norm) for name, norm in NORMS},
         member_errors,
     )
 

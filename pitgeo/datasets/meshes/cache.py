@@ -23,7 +23,7 @@ from pitgeo.processes import as_finished
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -41,7 +41,7 @@ class Reading:
         kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
         low: Smallest value of every input number.
         high: Largest value of every input number.
-        zero: Names and components of targets that are zero throughout.
+        zero: Names of targets that are zero throughout.
     """
 
     case: tuple[Path, ...]
@@ -52,7 +52,7 @@ class Reading:
     kinds: dict[str, tuple[int, ...] | None]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    zero: tuple[tuple[str, int], ...]
+    zero: tuple[str, ...]
 
     @property
     def path(self) -> Path:
@@ -174,11 +174,10 @@ def _content(
         "high": tuple(high.tolist()),
         "zero": tuple(
             dict.fromkeys(
-                (field.name, channel)
+                field.name
                 for state in states[is_series:]
                 for field, part in table.parts(state, "targets")
-                for channel in range(part.shape[1])
-                if field.place != "mesh" and not part[:, channel].any()
+                if field.place != "mesh" and not part.any()
             )
         ),
     }
