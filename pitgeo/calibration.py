@@ -20,7 +20,7 @@ from pitgeo import plots
 from pitgeo.ensemble import Calibration, Ensemble, Moments
 from pitgeo.evaluation import SPLITS, Split, versions, write_json
 from pitgeo.predict import Predictor
-from pitgeo.scores import NORMS, predict_samples, sample_errors
+from pitgeo.scores import NORMS, predict_samples, sample_errors, summary
 from pitgeo.training.module import known
 
 Values = NDArray[np.float64]
