@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("pitgeo: stopped; if the run has a last.ckpt, --resume goes on from there", file=sys.stderr)
             return 130
-        except (ValueError, TypeError, OSError, ImportError, ArithmeticError, RuntimeError) as error:
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}; check the path" if error.filename else str(error)
+            print(f"pitgeo: error: {' '.join(what.split())}", file=sys.stderr)
+            return ERROR
+        except (ValueError, TypeError, ImportError, ArithmeticError, RuntimeError) as error:
             print(f"pitgeo: error: {' '.join(str(error).split())}", file=sys.stderr)
             return ERROR
 
@@ -56,6 +61,9 @@ def _train(arguments: argparse.Namespace) -> int:
         print("\n".join(dry_run(config)))
         return 0
     output = arguments.output or Path("runs") / arguments.config.stem
+    _check_folder(output)
+    if config.data.options.counts()[2] == 0:  # found out now, not after training
+        raise ValueError(f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test)")
     if arguments.members is not None:
         from pitgeo.train_ensemble import train_ensemble
 
@@ -79,6 +87,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     if arguments.checkpoint.suffix.lower() == ".json":
         return _evaluate_ensemble(arguments)
     output = arguments.output or _report_folder(arguments.checkpoint, arguments.split)
+    _check_folder(output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     result = evaluate(
@@ -126,6 +135,7 @@ def _predict(arguments: argparse.Namespace) -> int:
         bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
         return bar
 
+    _check_folder(arguments.output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     for path in predict_files(
@@ -148,6 +158,8 @@ def _describe(arguments: argparse.Namespace) -> int:
         bar: Iterable[Path] = tqdm(files, desc="describe", unit="mesh", disable=arguments.quiet)
         return bar
 
+    if arguments.json:
+        _check_folder(arguments.json.parent, "--json")
     description = describe(arguments.meshes, progress)
     if arguments.json:
         from pitgeo.evaluation import write_json  # training comes with it
@@ -156,6 +168,21 @@ def _describe(arguments: argparse.Namespace) -> int:
         write_json(arguments.json, description.to_dict())
     print(format_description(description))
     return 0
+
+
+def _check_folder(folder: Path, option: str = "--output") -> None:
+    """Find out before any work whether results can be written.
+
+    Raises:
+        ValueError: If a file is in the way, or there is no right to write.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise ValueError(
+            f"Expected a folder to write to (got {folder}, where {there} is a file); give another {option}"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"Expected a folder that can be written to (got {there}); give another {option}")
 
 
 def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:

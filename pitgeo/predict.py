@@ -150,6 +150,10 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
         ValueError: If it is not a checkpoint of pitgeo, or one of another format.
     """
     path = Path(path)
+    if path.is_dir():
+        raise FileNotFoundError(
+            f"Expected a checkpoint (got the folder {path}); take {path / 'best.ckpt'}, if it is there"
+        )
     checkpoint = read_checkpoint(path)
     facts = checkpoint["pitgeo"]
     config = parse_config(facts.get("config", {}), source=str(path))
@@ -223,17 +227,25 @@ def predict_files(
     folder = Path(output)
     is_series = predictor.is_one_step
     if steps is not None and not is_series:
-        raise ValueError(f"Expected 'steps' with a model of time series (got {predictor.path}, which is none)")
+        raise ValueError(
+            f"Expected 'steps' with a model of time series alone (got {predictor.path}, which is none); leave it out"
+        )
+    if steps is not None and steps < 1:
+        raise ValueError(f"Expected 'steps' to be at least 1 (got {steps}); leave it out for as many as a file has")
     results = {file: f"{file.stem}.pvd" if is_series else result_name(file) for file in files}
     names = [results[file] for file in files]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(
-            f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice)"
+            f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice); "
+            f"predict them one after the other, with another 'output' each"
         )
     for file in files:
-        if (folder / results[file]).resolve() == file.resolve():
-            raise ValueError(f"Expected another 'output' than {folder}, where {file} would be overwritten")
+        if file.parent.resolve() == folder.resolve():  # the names of results may be those of other inputs there
+            raise ValueError(
+                f"Expected another 'output' than {folder}, where {file} is and something would be overwritten; name a "
+                f"new folder"
+            )
     numbers = predictor.file_parameters(files, parameters)
     folder.mkdir(parents=True, exist_ok=True)
     written = []

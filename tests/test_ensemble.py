@@ -77,7 +77,7 @@ class Fake(MeshPredictor):
         )
         super().__init__(cast(RunConfig, config), {"table": table.plain()}, Path(f"member_{seed}") / "best.ckpt")
         self.noise = noise
-        self.module = SimpleNamespace(floor=None)
+        self.module = SimpleNamespace(floor=None, groups=None)
 
     def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> Tensor:
         samples = [data] if isinstance(data, PointData) else data

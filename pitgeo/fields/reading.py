@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.fields.mesh_field import MeshField, Place
-from pitgeo.geometry import geometry_values
+from pitgeo.geometry import geometry_values, is_geometry
 from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
 from pitgeo.trees import kd_tree
 
@@ -38,7 +38,11 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     if not chosen:
         have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
         near = difflib.get_close_matches(bare, have, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else "; 'pitgeo describe' lists the fields"
+        if found:
+            hint = f"; did you mean '{found[0][0]}:{bare}'?"
+        elif is_geometry(name):
+            hint = f"; {name!r} is computed from the mesh: name it in data.meshes.geometry"
         kind = f"{given} field" if given else "field"
         raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
     if not given and {"point", "cell"} <= {entry[0] for entry in found}:
@@ -56,25 +60,39 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
 def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
     """A field where the input values are given, ``[size, components]``."""
     if field.is_geometry:
-        return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
+        try:
+            return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
+        except ValueError as error:
+            hint = f"; or leave {field.name!r} out of data.meshes.geometry, or this file out"
+            raise ValueError(f"{error}{hint}") from error
     where = f"{mesh.path}: " if mesh.path else ""
     if field.place == "mesh":
         if field.name not in mesh.field_data and field.name not in parameters:
             have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
             raise ValueError(
                 f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
-                f"parameters (got {have}); add it to the table of parameters"
+                f"parameters (got {have}); add it to the table that data.meshes.parameters names in training, "
+                f"--parameters in prediction"
             )
         values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
         values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
         if not np.isfinite(values[:1]).all():
             raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()})")
     else:
-        values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
+        try:
+            values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
+        except ValueError as error:
+            raise ValueError(f"{error}; mend the file, or leave it or the field out") from error
+        large = np.abs(values) > np.finfo(np.float32).max
+        if large.any():
+            raise ValueError(
+                f"{where}Expected values of {field.name!r} that single precision can hold (got "
+                f"{values[large][0]:.3g}); mend the file, or leave it or the field out"
+            )
     if values.shape[1] != field.stored:
         raise ValueError(
             f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as "
-            f"in the files for training (got {values.shape[1]})"
+            f"in the files for training (got {values.shape[1]}); mend the file, or leave it out"
         )
     if field.place != "mesh" and field.place != place:
         values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)

@@ -40,6 +40,11 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
     axes = [f"position {axis}" for axis in range(new.dimension)]
     inputs = _pairs([*axes, *old.input_labels], [*axes, *new.input_labels])
     targets = _pairs(old.target_labels, new.target_labels)
+    if not targets and len(inputs) == len(axes):
+        raise ValueError(
+            f"Expected inputs or targets of {path}, {', '.join([*old.input_labels, *old.target_labels])} (got none of "
+            f"them, but {', '.join([*new.input_labels, *new.target_labels])}); leave out training.start_from"
+        )
     first, last = _edge_layers(module.model)
     with torch.no_grad():
         for name, weight in module.model.named_parameters():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
@@ -42,6 +43,7 @@ class Reading:
         low: Smallest value of every input number.
         high: Largest value of every input number.
         zero: Names of targets that are zero throughout.
+        extent: Diagonal of the box around the points.
     """
 
     case: tuple[Path, ...]
@@ -53,6 +55,7 @@ class Reading:
     low: tuple[float, ...]
     high: tuple[float, ...]
     zero: tuple[str, ...]
+    extent: float
 
     @property
     def path(self) -> Path:
@@ -108,7 +111,10 @@ def open_series(case: tuple[Path, ...]) -> Series:
     is_one_file = len(case) == 1 and case[0].suffix.lower() in (".pvd", ".xdmf", ".xmf")
     series = read_series(case[0] if is_one_file else case)
     if len(series) < 2:
-        raise ValueError(f"{case[0]}: Expected a series of at least two steps (got {len(series)})")
+        raise ValueError(
+            f"{case[0]}: Expected a time series of at least two steps, by data.meshes.series (got {len(series)}); "
+            f"leave it out, or check the names of its files"
+        )
     return series
 
 
@@ -119,11 +125,24 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def save(path: Path, content: dict[str, Any]) -> None:
-    """Write a file of the cache whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file of the cache whole or not at all.
+
+    Raises:
+        ValueError: If it cannot be written.
+    """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    torch.save(content, part)
-    part.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(content, part)
+        part.replace(path)
+    except (OSError, RuntimeError) as error:  # torch says RuntimeError
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise ValueError(
+            f"Expected a folder with room that can be written to at {path.parent}, the cache (got: {reason}); name "
+            f"another one by data.meshes.cache"
+        ) from error
 
 
 def _read(
@@ -133,7 +152,7 @@ def _read(
     cache = folder / f"{_key(table, case, parameters, is_series)}.pt"
     try:
         content = load(cache)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         content = None
     except Exception:  # a broken file, whatever broke it: never read, always made again
         log.warning("The cache %s cannot be read and is made again", cache)
@@ -165,6 +184,7 @@ def _content(
     }
     facts = {
         "steps": len(states),
+        "extent": float(np.linalg.norm(np.ptp(mesh.points, 0))),
         "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
         "planar": tuple(
             name for name, part in parts.items() if table.dimension == 2 and part.shape[1] == 3 and not part[:, 2].any()
@@ -204,8 +224,11 @@ def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, flo
     for path in (*case, *(_named_files(case[0]) if len(case) == 1 else ())):
         try:
             with path.open("rb") as file:
-                while block := file.read(1 << 20):
+                if not (block := file.read(1 << 20)):
+                    raise ValueError(f"{path}: Expected a mesh (got an empty file); write it again, or leave it out")
+                while block:
                     digest.update(block)
+                    block = file.read(1 << 20)
         except OSError as error:
             raise ValueError(f"{path}: Expected a file that can be read (got: {error.strerror})") from error
     return digest.hexdigest()[:24]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+KEY = "data.meshes"
+"""Where the options are, for messages."""
 
 Part = int | float | str | tuple[str, ...]
 """A number of files, a share of all, a pattern, a list of names or patterns, or a text file of such (``@list.txt``)."""
@@ -37,15 +41,18 @@ def find_files(patterns: Sequence[str], key: str = "files") -> tuple[Path, ...]:
 
     Raises:
         FileNotFoundError: If a pattern matches nothing.
+        ValueError: If there is no pattern.
     """
+    if not patterns:
+        raise ValueError(f"Expected {key!r} to name mesh files, as in 'cases/*.vtu' (got an empty list)")
     found: dict[Path, None] = {}
     for pattern in patterns:
         literal = Path(pattern)
         hits = [literal] if literal.is_file() else [Path(name) for name in glob.glob(pattern, recursive=True)]
         files = [path for path in hits if path.is_file()]
         if not files:
-            what = f"{len(hits)} folders" if hits else "none" if glob.has_magic(pattern) else "no such file"
-            near = _near(pattern)
+            what = "folders" if hits else "none" if glob.has_magic(pattern) else "no such file"
+            near = f"; take {hits[0] / '*'}{next(iter(_endings(hits[0])), '')}" if hits else _near(pattern)
             raise FileNotFoundError(
                 f"Expected mesh files at {pattern!r}, named by {key!r} (got {what}; looked in {Path.cwd()}){near}"
             )
@@ -75,7 +82,10 @@ def split_files(files: Sequence[Path], train: Part, validation: Part, test: Part
     for key, paths in named.items():
         for path in paths or ():
             if path in taken:
-                raise ValueError(f"Expected every file in one split (got {path} in {taken[path]!r} and {key!r})")
+                raise ValueError(
+                    f"Expected every file in one split (got {path} in {KEY}.{taken[path]} and {KEY}.{key}); leave "
+                    f"it out of one of them"
+                )
             taken[path] = key
     left = [path for path in files if path not in taken]
     order = [left[number] for number in np.random.default_rng(seed).permutation(len(left))]
@@ -88,8 +98,9 @@ def split_files(files: Sequence[Path], train: Part, validation: Part, test: Part
         parts[key], order = tuple(sorted(order[:count], key=_natural)), order[count:]
     if not parts["train"]:
         raise ValueError(
-            f"Expected files to train on (got {len(files)} files, {len(parts['test'])} for 'test' and "
-            f"{len(parts['validation'])} for 'validation'); take fewer for these, or add files"
+            f"Expected files to train on (got {_files(len(files))}, of which {KEY}.test takes {len(parts['test'])}, "
+            f"{KEY}.validation {len(parts['validation'])} and {KEY}.train {train!r} of the rest); take fewer for test "
+            f"and validation, or add files"
         )
     return Manifest(parts["train"], parts["validation"], parts["test"])
 
@@ -104,8 +115,11 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
         if entry.startswith("@"):
             path = Path(entry[1:])
             if not path.is_file():
-                raise FileNotFoundError(f"Expected a list of files at {path}, named by {key!r} (got no such file)")
-            patterns += [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+                raise FileNotFoundError(f"Expected a list of files at {path}, named by {KEY}.{key} (got no such file)")
+            lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+            if not lines:
+                raise ValueError(f"{path}: Expected names of files, named by {KEY}.{key} (got none); write one a line")
+            patterns += lines
         else:
             patterns.append(entry)
     found: dict[Path, None] = {}
@@ -113,8 +127,8 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
         hits = [path for path in files if fnmatch.fnmatch(str(path), pattern) or fnmatch.fnmatch(path.name, pattern)]
         if not hits:
             raise ValueError(
-                f"Expected {pattern!r}, named by {key!r}, to match some of the {len(files)} files (got none; the first "
-                f"is {files[0]})"
+                f"Expected {pattern!r}, named by {KEY}.{key}, to match some of the {_files(len(files))} (got none; "
+                f"the first is {files[0]}); names are compared with and without their folder"
             )
         found.update(dict.fromkeys(hits))
     return sorted(found, key=_natural)
@@ -123,12 +137,15 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
 def _count(part: Part, total: int, left: int, key: str) -> int:
     if isinstance(part, float):
         if not 0 <= part <= 1:
-            raise ValueError(f"Expected {key!r} to be a share between 0 and 1, or a whole number (got {part})")
+            raise ValueError(f"Expected {KEY}.{key} to be a share between 0 and 1, or a whole number (got {part})")
         count = left if part == 1 else max(1, round(part * total)) if part else 0
     else:
         count = int(part)  # type: ignore[arg-type]
     if count < 0 or count > left:
-        raise ValueError(f"Expected {key!r} to take at most {left} of {total} files, those left over (got {count})")
+        raise ValueError(
+            f"Expected {KEY}.{key} = {part} to take at most {left} of {_files(total)}, those left over (got "
+            f"{count}); take fewer, or add files"
+        )
     return count
 
 
@@ -150,5 +167,15 @@ def _near(pattern: str) -> str:
     folder = next(folder for folder in Path(pattern).parents if not glob.has_magic(str(folder)))
     if not folder.is_dir():
         return f"; there is no folder {folder}"
-    kinds = sorted({path.suffix for path in folder.iterdir() if path.is_file() and path.suffix})[:8]
+    kinds = sorted(_endings(folder)[:8])
     return f"; files in {folder} end in {', '.join(kinds)}" if kinds else f"; {folder} holds no files"
+
+
+def _endings(folder: Path) -> list[str]:
+    """Endings of the files in a folder, the most frequent ones first."""
+    found = Counter(path.suffix for path in folder.iterdir() if path.is_file() and path.suffix)
+    return [ending for ending, _ in found.most_common()]
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"

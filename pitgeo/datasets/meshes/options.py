@@ -6,25 +6,29 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
-from pitgeo.datasets.meshes.parameters import Parameters, read_parameters
+from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
 from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
-from pitgeo.fields import FieldTable
+from pitgeo.fields import PLACES, FieldTable
+from pitgeo.geometry import geometry_components
 from pitgeo.mesh import read_mesh
 from pitgeo.processes import cores
 
 log = logging.getLogger(__name__)
 
 Names = tuple[str, ...]
+UNITS = 100.0
+"""Ratio of a mesh's extent to the median from which on units are likely mixed."""
 
 
 class MeshOptions(DataOptions):
@@ -70,11 +74,51 @@ class MeshOptions(DataOptions):
     processes: Annotated[int, Field(ge=0)] = 0
     memory: Annotated[float, Field(ge=0)] = 4.0
 
+    @field_validator("inputs", "targets", "geometry", "categories", mode="before")
+    @classmethod
+    def _check_list(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(f"Expected a list of names, [{value!r}] (got the text {value!r}); put it in brackets")
+        return tuple(value) if isinstance(value, list) else value  # strict: what comes from JSON is a list
+
+    @field_validator("geometry")
+    @classmethod
+    def _check_geometry(cls, value: Names) -> Names:
+        for name in value:
+            try:
+                geometry_components(name, 2)
+            except ValueError as error:
+                raise ValueError(f"{error}; a field of the files belongs to data.meshes.inputs") from error
+        return value
+
+    @field_validator("name_pattern")
+    @classmethod
+    def _check_pattern(cls, value: str) -> str:
+        if value:
+            pattern_names(value)
+        return value
+
     @model_validator(mode="after")
     def _check(self) -> MeshOptions:
+        if self.steps and not self.series:
+            raise ValueError(
+                f"Expected data.meshes.steps = 0 without data.meshes.series (got {self.steps}); name the series, or "
+                f"leave the steps out"
+            )
         wrong = [name for name in self.categories if name not in self.inputs]
         if wrong:
             raise ValueError(f"Expected 'categories' to be among 'inputs' {list(self.inputs)} (got {wrong})")
+        for key in ("inputs", "targets"):
+            names = [_bare(name) for name in getattr(self, key)]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"Expected every name once in data.meshes.{key} (got {twice} more than once)")
+        both = sorted({name for name in self.inputs for other in self.targets if _is_same(name, other)})
+        if both:
+            hint = "; in a series, the state is an input by itself" if self.series else ""
+            raise ValueError(
+                f"Expected every field in data.meshes.inputs or in data.meshes.targets (got {both} in both); leave it "
+                f"out of one of them{hint}"
+            )
         return self
 
     @property
@@ -141,6 +185,8 @@ class MeshOptions(DataOptions):
         """The samples to train on, and those that choose the best checkpoint."""
         opened = self._open(progress)
         train, validation, _ = self.counts()
+        if self.series:  # found out now, not after training
+            opened.steps(opened.readings[train + validation :])
         return opened.samples(0, train), opened.samples(train, train + validation)
 
     def test_samples(self, progress: bool = False) -> Samples:
@@ -174,7 +220,8 @@ class MeshOptions(DataOptions):
                 if here is None:
                     raise ValueError(
                         f"{reading.path}: Expected whole numbers in {name!r}, at most {MOST_KINDS} different ones, as "
-                        f"it is among data.meshes.categories (got others); leave it out there"
+                        f"it is among data.meshes.categories (got others, or several components, or means of cells at "
+                        f"points); leave it out there"
                     )
                 kinds.update(here)
             found[name] = sorted(kinds)
@@ -192,7 +239,7 @@ class _Opened:
     def samples(self, start: int, stop: int, is_test: bool = False) -> Samples:
         chosen, numbers = self.readings[start:stop], range(start, stop)
         if self.options.series:
-            return SeriesSamples(self._separate(chosen, numbers), self._steps(chosen) if is_test else 0)
+            return SeriesSamples(self._separate(chosen, numbers), self.steps(chosen) if is_test else 0)
         if len(self.readings) > 1 and len({reading.points for reading in self.readings}) == 1 and chosen:
             return SharedMeshSamples(chosen, self.table, numbers)
         return self._separate(chosen, numbers)
@@ -201,7 +248,8 @@ class _Opened:
         processes = self.options.processes or cores()
         return MeshSamples(chosen, self.table, numbers, self.options.memory * 1e9, processes)
 
-    def _steps(self, chosen: Sequence[Reading]) -> int:
+    def steps(self, chosen: Sequence[Reading]) -> int:
+        """How many states of the test series are predicted."""
         shortest = min(chosen, key=lambda reading: reading.steps, default=None)
         if shortest is None:
             return 0
@@ -213,13 +261,38 @@ class _Opened:
         return self.options.steps or shortest.steps - 1
 
 
+def warn_of_units(readings: Sequence[Reading]) -> None:
+    """Log files of quite another size than most: one in millimetres among those in metres spoils the scaling."""
+    middle = median(reading.extent for reading in readings)
+    others = [reading for reading in readings if not middle / UNITS <= reading.extent <= middle * UNITS]
+    if others:
+        log.warning(
+            "%s: Expected meshes of one unit of length (got an extent of %.3g, the median being %.3g%s); are mm and m "
+            "mixed?",
+            others[0].path,
+            others[0].extent,
+            middle,
+            f"; so in {len(others)} files" if len(others) > 1 else "",
+        )
+
+
+def _bare(name: str) -> str:
+    start, _, rest = name.partition(":")
+    return rest if start in PLACES and rest else name
+
+
+def _is_same(name: str, other: str) -> bool:
+    """Whether two names mean one field, as far as can be told without a mesh."""
+    return name == other or (_bare(name) == _bare(other) in (name, other))
+
+
 _OPENED: dict[Any, _Opened] = {}
 
 
 def _open(options: MeshOptions, cases: tuple[Case, ...], stats: tuple[tuple[int, int], ...], progress: bool) -> _Opened:
     """Read all files once, as long as they stay as ``stats`` has them."""
-    key = (options, cases, stats)
-    if key not in _OPENED:
+    key = (options, cases, stats, Path.cwd())
+    if key not in _OPENED or not all(reading.cache.exists() for reading in _OPENED[key].readings):
         while len(_OPENED) > 3:
             _OPENED.pop(next(iter(_OPENED)))
         _OPENED[key] = _read_all(options, cases, progress)
@@ -232,6 +305,7 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     processes = options.processes or cores()
     readings = read_files(cases, parameters, table, Path(options.cache), processes, progress, bool(options.series))
     table = options._completed(table, readings[: len(options.manifest().train)], readings)
+    warn_of_units(readings)
     for reading in readings:
         if reading.zero:
             raise ValueError(

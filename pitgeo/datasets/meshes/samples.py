@@ -121,7 +121,13 @@ class MeshSamples(Sequence[PointData]):
 
 def raw_sample(table: FieldTable, reading: Reading) -> PointData:
     """A sample as its file has it, targets included."""
-    content = load(reading.cache)
+    try:
+        content = load(reading.cache)
+    except OSError as error:
+        raise ValueError(
+            f"{reading.path}: Expected what was read of it in the cache, {reading.cache} (got: {error.strerror}); "
+            f"leave the cache alone while a program runs, and start again"
+        ) from error
     pos = {place: points.numpy() for place, points in content["pos"].items()}
     inputs, targets = content["inputs"].numpy(), content["targets"].numpy()
     targets = targets[1] if targets.ndim == 3 else targets  # of a series, the second state
@@ -135,7 +141,7 @@ def _prepared(table: FieldTable, transform: Transform | None, reading: Reading) 
     try:
         content: dict[str, Any] = load(path)
         return PointData(**content)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
     except Exception:
         log.warning("The cache %s cannot be read and is made again", path)

@@ -35,7 +35,7 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
     """
     if series in ("", "file"):
         return {path: (path,) for path in files}
-    if "{step}" not in series:
+    if series.count("{step}") != 1:
         raise ValueError(
             f"Expected data.meshes.series to be 'file', or a file name with {{step}} in it, as in "
             f"'{{case}}_{{step}}.vtu' (got {series!r})"

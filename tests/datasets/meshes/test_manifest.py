@@ -45,15 +45,18 @@ def test_patterns_lists_and_files_of_names(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ((1.0, 0.1, 25), "'test' to take at most 20 of 20"),
-        ((1.0, 0.5, 0.6), "'validation' to take at most 8 of 20"),
-        ((1.0, 0.0, 1.5), "'test' to be a share between 0 and 1"),
-        ((1.0, 0.0, "none_*.vtu"), "'none_\\*.vtu', named by 'test', to match some of the 20 files"),
-        ((1.0, "case_1.vtu", "case_1*.vtu"), "every file in one split .*case_1.vtu in 'test' and 'validation'"),
-        ((1.0, 0, 20), "files to train on .*20 files, 20 for 'test'"),
+        ((1.0, 0.1, 25), "data.meshes.test = 25 to take at most 20 of 20"),
+        ((1.0, 0.5, 0.6), "data.meshes.validation = 0.5 to take at most 8 of 20"),
+        ((1.0, 0.0, 1.5), "data.meshes.test to be a share between 0 and 1"),
+        ((1.0, 0.0, "none_*.vtu"), "'none_\\*.vtu', named by data.meshes.test, to match some of the 20 files"),
+        (
+            (1.0, "case_1.vtu", "case_1*.vtu"),
+            "every file in one split .*case_1.vtu in data.meshes.test and data.meshes.validation",
+        ),
+        ((1.0, 0, 20), "files to train on .*20 files, of which data.meshes.test takes 20"),
         ((0, 0, 2), "files to train on"),
         ((1.0, 0, "@nowhere.txt"), "list of files at nowhere.txt"),
-        ((1.0, -1, 1), "'validation' to take at most"),
+        ((1.0, -1, 1), "data.meshes.validation = -1 to take at most"),
     ],
 )
 def test_splits_that_cannot_be_made(parts, message):

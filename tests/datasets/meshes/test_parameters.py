@@ -26,7 +26,7 @@ def test_tables_and_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,drag\nx,1\n", "a column 'file' .got name, drag"),
+        ("name,drag\nx,1\n", "a column 'file' in the first line .got name, drag"),
         ("file,drag\nother,1\n", "a row for wing_0.3_-2.vtu.*the first for other"),
         ("file,drag\nwing_0.3_-2,high\nwing_0.5_1e1,1\n", "a number for wing_0.3_-2, in the column 'drag' .got 'high'"),
         ("file,drag\nwing_0.3_-2,1\nwing_0.3_-2,1\n", "every file once"),
