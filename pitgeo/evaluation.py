@@ -69,6 +69,7 @@ def evaluate(
         if wrong:
             raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
         config = parse_config(config.plain(), overrides, source=str(checkpoint))
+    _check_leaks(predictor.facts.get("split"), config.data.options.split_files(), split, checkpoint)
     samples = config.data.options.split_samples(split, progress)
     if len(samples) == 0:
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
@@ -186,6 +187,20 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 _CHOSEN = ("best", "median", "worst")
+
+
+def _check_leaks(
+    before: dict[str, list[str]] | None, now: dict[str, list[str]] | None, split: str, checkpoint: Path
+) -> None:
+    """Refuse a test on files that were trained on, since the folder of files has changed."""
+    if before is None or now is None or split != "test":
+        return
+    known = {*before["train"], *before["validation"]}
+    if leaked := [name for name in now["test"] if name in known]:
+        raise ValueError(
+            f"Expected test files that {checkpoint} was not trained on (got {leaked[0]}, the first of {len(leaked)}): "
+            f"the files have changed since; name test files by --set 'data.meshes.test=[...]'"
+        )
 
 
 def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:

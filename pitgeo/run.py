@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import random
-import shutil
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,25 +16,21 @@ import torch
 from lightning.pytorch.utilities import rank_zero_only
 from torch import Tensor, nn
 
-from pitgeo.config import RunConfig, difference, to_toml
+from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
 from pitgeo.datasets.meshes import MeshSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.evaluation import evaluate, versions
+from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
+from pitgeo.run_folder import Trained, claim, finished
 from pitgeo.scaling import Scaling
 from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, start_from, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
-
-RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
-OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes", "report.html")
-MACHINE = ("training.device", "root")
-"""Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +48,6 @@ class Parts:
     box_scale: float | None
     samples: Sequence[PointData]
     held_out: Sequence[PointData]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a run leaves behind.
-
-    Args:
-        checkpoint: The checkpoint that was evaluated.
-        evaluation: What :func:`pitgeo.evaluation.evaluate` found on the test set.
-    """
-
-    checkpoint: Path
-    evaluation: dict[str, Any]
 
 
 def train(
@@ -109,6 +90,8 @@ def train(
         module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
         if first:
             write_atomic(output / "config.toml", to_toml(config).encode())
+            if (split := module.facts["split"]) is not None:
+                write_json(output / "split.json", split)
         log.info(
             "Training %s parameters on %d samples, %d held out for validation; results go to %s",
             f"{_parameters(module.model):,}",
@@ -172,6 +155,7 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     inputs = _scaling(samples, "x", kinds.inputs, logs[0])
     targets = _scaling(samples, "y", kinds.targets, logs[1])
     facts = _facts(config, shape, parts.box_scale, table)
+    facts["split"] = config.data.options.split_files()
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
     module = OperatorModule(
         model, inputs, targets, config.training, facts=facts, scalars=_sizes(samples, table.scalars)
@@ -282,66 +266,6 @@ def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: Fiel
         "box_scale": box_scale,
         "versions": versions(),
     }
-
-
-def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False) -> None:
-    """Make the folder of a run; refuse one that holds another run.
-
-    Raises:
-        ValueError: If there are results, and they are neither to be gone on with nor to be deleted.
-        FileNotFoundError: If there is nothing to resume.
-    """
-    if resume and overwrite:
-        raise ValueError("Expected either to resume a run or to overwrite it (got both)")
-    if output.exists() and not output.is_dir():
-        raise ValueError(f"Expected the output to be a folder (got the file {output})")
-    output.mkdir(parents=True, exist_ok=True)
-    if resume:
-        _check_resume(config, output / "last.ckpt")
-        return
-    for part in output.glob(".*.part"):  # of a process that was killed while it wrote
-        part.unlink()
-    found = [name for name in RESULTS if (output / name).exists()]
-    if found and not overwrite:
-        raise ValueError(
-            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
-            f"another folder by --output, or delete it by --overwrite"
-        )
-    for name in (*RESULTS, *OTHERS) if overwrite else ():
-        path = output / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-
-
-def _check_resume(config: RunConfig, last: Path) -> None:
-    if not last.exists():
-        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
-    old, new = read_checkpoint(last)["pitgeo"]["config"], config.plain()
-    keys = [key for key in difference(old, new) if key not in MACHINE and key.rpartition(".")[2] not in MACHINE]
-    if keys:
-        changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
-        raise ValueError(
-            f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
-            f"another run by --output"
-        )
-
-
-def _at(table: Any, key: str) -> Any:
-    for part in key.split("."):
-        table = table.get(part) if isinstance(table, dict) else None
-    return table
-
-
-def finished(config: RunConfig, output: Path) -> Trained | None:
-    """What a finished run left: the test set is not touched again."""
-    report, metrics = output / "evaluation.json", output / "metrics.csv"
-    if not report.exists() or not metrics.exists():
-        return None
-    epochs = len(metrics.read_text(encoding="utf-8").splitlines()) - 1
-    name = "best.ckpt" if config.data.options.counts()[1] else "last.ckpt"
-    evaluation = json.loads(report.read_text(encoding="utf-8"))
-    if epochs < config.training.epochs or evaluation["checkpoint"] != name:  # it was evaluated on the way
-        return None
-    return Trained(output / name, evaluation)
 
 
 def _seed(seed: int) -> None:

@@ -13,7 +13,8 @@ from torch_geometric.data import Data
 from pitgeo.config import parse_config
 from pitgeo.mesh import Mesh, from_meshio, write_mesh
 from pitgeo.predict import Predictor, load
-from pitgeo.run import claim, train
+from pitgeo.run import train
+from pitgeo.run_folder import claim
 
 __all__ = ["DEFAULTS", "as_mesh", "train_surrogate"]
 

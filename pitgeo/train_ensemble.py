@@ -12,7 +12,8 @@ from pitgeo.calibration import calibrate, evaluate_ensemble
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.ensemble import Ensemble, read_ensemble
 from pitgeo.predict import load
-from pitgeo.run import Parts, claim, finished, read_parts, train
+from pitgeo.run import Parts, read_parts, train
+from pitgeo.run_folder import claim, finished
 from pitgeo.training import torch_device
 
 log = logging.getLogger(__name__)

@@ -43,6 +43,9 @@ class Options:
     def split_samples(self, split: str, progress: bool) -> list[PointData]:
         return self.samples if split == "test" else []
 
+    def split_files(self) -> None:
+        return None
+
     def model_dump(self, mode: str) -> dict[str, Any]:
         return {"train": 10, "test": len(self.samples)}
 

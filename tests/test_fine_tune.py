@@ -9,7 +9,7 @@ import torch
 from pitgeo import load
 from pitgeo.config import load_config
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.run import _prepare, train
+from pitgeo.run import _module, read_parts, train
 
 CONFIG = Path(__file__).parents[1] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
@@ -37,8 +37,9 @@ def earlier(folder):
 
 
 def start(folder, earlier, inputs, targets, *changes):
-    module, samples, _ = _prepare(config(folder, inputs, targets, f'training.start_from="{earlier}"', *changes), False)
-    return module.eval(), samples
+    changed = config(folder, inputs, targets, f'training.start_from="{earlier}"', *changes)
+    parts = read_parts(changed, False)
+    return _module(changed, parts).eval(), parts.samples
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Mesh files in, a trained model, mesh files out: what the parts do together."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -190,3 +191,22 @@ def test_steps_want_a_model_of_series(run, tmp_path, capsys):
     assert main(["predict", str(run.checkpoint), str(case), "--output", str(tmp_path), "--steps", "2"]) == 2
     assert "'steps' with a model of time series" in capsys.readouterr().err
     assert read_mesh(case).point_data.keys() == small_mesh(1).point_data.keys()
+
+
+def test_a_changed_folder_cannot_mix_up_the_splits(tmp_path, capsys):
+    for number in range(6):
+        write_mesh(tmp_path / "cases" / f"case_{number}.vtu", small_mesh(number))
+    config = make(tmp_path, tmp_path / "cases/*.vtu", [], ["u"])
+    done = train(config, tmp_path / "out")
+    split = json.loads((tmp_path / "out" / "split.json").read_text())
+    assert [len(split[part]) for part in ("train", "validation", "test")] == [4, 1, 1]
+    for number in range(6, 30):
+        write_mesh(tmp_path / "cases" / f"case_{number}.vtu", small_mesh(number))
+    with pytest.raises(
+        ValueError, match=r"the files that .*last.ckpt was trained with.*case_\d+.vtu is new, missing or in"
+    ):
+        train(config, tmp_path / "out", resume=True)
+    command = ["evaluate", str(done.checkpoint), "--output", str(tmp_path / "again"), "--quiet"]
+    assert main(command) == 2 and "was not trained on" in capsys.readouterr().err
+    fresh = str([f"case_{number}.vtu" for number in (20, 21)]).replace("'", '"')
+    assert main([*command, "--set", f"data.meshes.test={fresh}"]) == 0

@@ -14,7 +14,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets import Elasticity
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.predict import predict_files
-from pitgeo.run import claim, finished
+from pitgeo.run_folder import claim, finished
 
 TINY = [
     "data.elasticity.train=3",

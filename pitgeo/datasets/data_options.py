@@ -62,6 +62,10 @@ class DataOptions(BaseModel):
     def test_samples(self, progress: bool = False) -> Samples:
         """The test samples."""
 
+    def split_files(self) -> dict[str, list[str]] | None:
+        """Names of the files of each split, where every sample is a file of its own."""
+        return None
+
     def split_samples(self, split: str, progress: bool = False) -> Samples:
         """The samples of the ``"train"``, ``"validation"`` or ``"test"`` split."""
         if split == "test":

@@ -154,6 +154,10 @@ class MeshOptions(DataOptions):
         parts: dict[str, Part] = {"train": self.train, "validation": self.validation, "test": self.test}
         return split_files(files, **parts, seed=self.seed)
 
+    def split_files(self) -> dict[str, list[str]]:
+        """Names of the files of each split."""
+        return self.manifest().plain()
+
     def cases(self) -> dict[Path, Case]:
         """The files of every case, by the first of them."""
         return group_series(find_files(self.patterns, "data.meshes.files"), self.series)

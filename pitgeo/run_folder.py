@@ -1,0 +1,105 @@
+"""The folder of a run: whose results are in it, and whether they may be gone on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pitgeo.config import RunConfig, difference
+from pitgeo.training import read_checkpoint
+
+RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
+OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes", "report.html", "split.json")
+MACHINE = ("training.device", "root")
+"""Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run leaves behind.
+
+    Args:
+        checkpoint: The checkpoint that was evaluated.
+        evaluation: What :func:`pitgeo.evaluation.evaluate` found on the test set.
+    """
+
+    checkpoint: Path
+    evaluation: dict[str, Any]
+
+
+def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False) -> None:
+    """Make the folder of a run; refuse one that holds another run.
+
+    Raises:
+        ValueError: If there are results, and they are neither to be gone on with nor to be deleted.
+        FileNotFoundError: If there is nothing to resume.
+    """
+    if resume and overwrite:
+        raise ValueError("Expected either to resume a run or to overwrite it (got both)")
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"Expected the output to be a folder (got the file {output})")
+    output.mkdir(parents=True, exist_ok=True)
+    if resume:
+        _check_resume(config, output / "last.ckpt")
+        return
+    for part in output.glob(".*.part"):  # of a process that was killed while it wrote
+        part.unlink()
+    found = [name for name in RESULTS if (output / name).exists()]
+    if found and not overwrite:
+        raise ValueError(
+            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
+            f"another folder by --output, or delete it by --overwrite"
+        )
+    for name in (*RESULTS, *OTHERS) if overwrite else ():
+        path = output / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _check_resume(config: RunConfig, last: Path) -> None:
+    if not last.exists():
+        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
+    facts = read_checkpoint(last)["pitgeo"]
+    old, new = facts["config"], config.plain()
+    keys = [key for key in difference(old, new) if key not in MACHINE and key.rpartition(".")[2] not in MACHINE]
+    if keys:
+        changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
+        raise ValueError(
+            f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
+            f"another run by --output"
+        )
+    _check_split(config, facts.get("split"), last)
+
+
+def _check_split(config: RunConfig, before: dict[str, list[str]] | None, last: Path) -> None:
+    """Refuse files that are not those the run began with: some may have been tested on, or trained on, by now."""
+    now = config.data.options.split_files()
+    if before is None or now is None:
+        return
+    changed = [name for part in now for name in sorted({*now[part]} ^ {*before.get(part, ())})]
+    if changed:
+        raise ValueError(
+            f"Expected the files that {last} was trained with, by split.json beside it (got others: {changed[0]} is "
+            f"new, missing or in another split); put the files back, or start another run by --output"
+        )
+
+
+def _at(table: Any, key: str) -> Any:
+    for part in key.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
+
+
+def finished(config: RunConfig, output: Path) -> Trained | None:
+    """What a finished run left: the test set is not touched again."""
+    report, metrics = output / "evaluation.json", output / "metrics.csv"
+    if not report.exists() or not metrics.exists():
+        return None
+    epochs = len(metrics.read_text(encoding="utf-8").splitlines()) - 1
+    name = "best.ckpt" if config.data.options.counts()[1] else "last.ckpt"
+    evaluation = json.loads(report.read_text(encoding="utf-8"))
+    if epochs < config.training.epochs or evaluation["checkpoint"] != name:  # it was evaluated on the way
+        return None
+    return Trained(output / name, evaluation)
