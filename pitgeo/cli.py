@@ -63,7 +63,9 @@ def _train(arguments: argparse.Namespace) -> int:
     output = arguments.output or Path("runs") / arguments.config.stem
     _check_folder(output)
     if config.data.options.counts()[2] == 0:  # found out now, not after training
-        raise ValueError(f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test)")
+        raise ValueError(
+            f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test); take 1"
+        )
     trained = train(config, output, arguments.resume, arguments.overwrite, progress=not arguments.quiet)
     if trained.evaluation:
         _report(trained.evaluation, trained.checkpoint, output)
