@@ -19,7 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from pitgeo import _measure
-from pitgeo.evaluation import NORMS
+from pitgeo.scores import NORMS
 
 log = logging.getLogger(__name__)
 

@@ -66,6 +66,14 @@ def _train(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test); take 1"
         )
+    if arguments.members is not None:
+        from pitgeo.train_ensemble import train_ensemble
+
+        result = train_ensemble(
+            config, output, arguments.members, arguments.resume, arguments.overwrite, progress=not arguments.quiet
+        )
+        _report_ensemble(result, output)
+        return 0
     trained = train(config, output, arguments.resume, arguments.overwrite, progress=not arguments.quiet)
     if trained.evaluation:
         _report(trained.evaluation, trained.checkpoint, output)
@@ -78,6 +86,8 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     from pitgeo.evaluation import evaluate
     from pitgeo.training import torch_device
 
+    if arguments.checkpoint.suffix.lower() == ".json":
+        return _evaluate_ensemble(arguments)
     output = arguments.output or _report_folder(arguments.checkpoint, arguments.split)
     _check_folder(output)
     torch.set_flush_denormal(True)  # as in training
@@ -86,6 +96,23 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet, overrides=arguments.set
     )
     _report(result, arguments.checkpoint, output)
+    return 0
+
+
+def _evaluate_ensemble(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from pitgeo.calibration import evaluate_ensemble
+    from pitgeo.predict import load_ensemble
+    from pitgeo.training import torch_device
+
+    if arguments.set:
+        raise ValueError("Expected no --set with an ensemble, which is evaluated on its own data (got one)")
+    folder = arguments.checkpoint.parent
+    output = arguments.output or (folder if arguments.split == "test" else folder / arguments.split)
+    torch.set_flush_denormal(True)  # as in training
+    ensemble = load_ensemble(arguments.checkpoint, torch_device(arguments.device))
+    _report_ensemble(evaluate_ensemble(ensemble, output, arguments.split, progress=not arguments.quiet), output)
     return 0
 
 
@@ -167,6 +194,13 @@ def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:
     print(f"checkpoint: {checkpoint}\nreport: {output / 'evaluation.json'}, pictures in {output / 'pictures'}")
 
 
+def _report_ensemble(result: dict[str, Any], output: Path) -> None:
+    from pitgeo.calibration import format_ensemble
+
+    print(format_ensemble(result))
+    print(f"ensemble: {output / 'ensemble.json'}, picture: {output / 'pictures' / 'calibration.png'}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pitgeo", description="Neural operators on point clouds and meshes.")
     verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -177,6 +211,7 @@ def _parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a key, as in training.epochs=5"
     )
     train.add_argument("--output", type=Path, metavar="DIR", help="folder of the run (default: runs/<CONFIG's name>)")
+    train.add_argument("--members", type=int, metavar="N", help="train an ensemble, its seeds one after the other")
     train.add_argument("--resume", action="store_true", help="go on from the folder's last.ckpt")
     train.add_argument("--overwrite", action="store_true", help="delete an earlier run's files in the folder")
     train.add_argument("--dry-run", action="store_true", help="print shapes and the number of parameters, no more")
@@ -186,7 +221,9 @@ def _parser() -> argparse.ArgumentParser:
     train.set_defaults(run=_train)
 
     evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
-    evaluate.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    evaluate.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
     evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
     evaluate.add_argument(
         "--set",
@@ -201,7 +238,9 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.set_defaults(run=_evaluate)
 
     predict = verbs.add_parser("predict", help="predict the fields of mesh files")
-    predict.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    predict.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
     predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
     predict.add_argument(
         "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import platform
-import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -14,18 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from tqdm import tqdm
 
 from pitgeo import plots
 from pitgeo.config import parse_config
-from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.html_report import write_report
 from pitgeo.illustrate import draw, export, head_lengths
-from pitgeo.metrics import relative_error
-from pitgeo.predict import Predictor, load
+from pitgeo.predict import load
+from pitgeo.scores import NORMS, predict_samples, sample_errors, summary
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.training.module import known
 
@@ -33,7 +28,6 @@ log = logging.getLogger(__name__)
 
 Split = Literal["train", "validation", "test"]
 SPLITS = ("train", "validation", "test")
-NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
 
 
 def evaluate(
@@ -80,13 +74,13 @@ def evaluate(
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
 
     start = time.perf_counter()
-    predictions = _predict(predictor, samples, config.training.batch_size, progress)
+    predictions = predict_samples(predictor, samples, config.training.batch_size, progress)
     seconds = time.perf_counter() - start
     labels: tuple[str, ...] = tuple(getattr(samples, "targets", predictor.targets))
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
     predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
-    errors = {name: _errors(predictions, truths, norm, predictor.module.floor) for name, norm in NORMS}
+    errors = {name: sample_errors(predictor.module, predictions, truths, norm) for name, norm in NORMS}
     order = np.argsort(errors["relative_l2"].mean(1), kind="stable")
     chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
 
@@ -102,7 +96,7 @@ def evaluate(
         "seed": config.training.seed,
         "epochs": config.training.epochs,
         "errors": {
-            target: {name: _statistics(values[:, channel]) for name, values in errors.items()}
+            target: {name: summary(values[:, channel]) for name, values in errors.items()}
             for channel, target in enumerate(labels)
         },
         **{which: _case(samples, ids, errors["relative_l2"], number) for which, number in chosen.items()},
@@ -194,55 +188,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 _CHOSEN = ("best", "median", "worst")
 
 
-def _predict(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:
-    predictions: list[Tensor] = []
-    if isinstance(samples, SharedMesh):
-        samples = samples.with_transform(predictor.transform)
-    with tqdm(
-        total=len(samples), desc="predict", unit="sample", disable=not progress or not sys.stderr.isatty()
-    ) as bar:
-        for start in range(0, len(samples), size):
-            numbers = range(start, min(start + size, len(samples)))
-            batch = [samples[number] for number in numbers]
-            if isinstance(samples, SharedMesh):
-                parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
-            else:
-                points = [sample.y.shape[0] for sample in batch]
-                parts = predictor.predict(batch, getattr(samples, "steps", 0)).split_with_sizes(points)
-            for sample, prediction in zip(batch, parts, strict=True):
-                if not bool(torch.isfinite(prediction).all()):
-                    raise ValueError(
-                        f"Expected finite predictions (got NaN or infinity in sample {sample.get('sample_id')}); the "
-                        f"model has diverged: evaluate an earlier checkpoint, or train with a lower learning rate"
-                    )
-                predictions.append(prediction)
-            bar.update(len(batch))
-    return predictions
-
-
-def _errors(
-    predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2], floor: Tensor | None = None
-) -> NDArray[np.float64]:
-    """Errors ``[samples, channels]``."""
-    floor = None if floor is None else floor.cpu()
-    pairs = zip(predictions, truths, strict=True)
-    errors = [relative_error(prediction, truth, norm=norm, floor=floor) for prediction, truth in pairs]
-    return torch.cat(errors).double().numpy()
-
-
 def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:
     """What a report says of one sample."""
     name = {"name": samples.name(number)} if hasattr(samples, "name") else {}
     return {"sample_id": ids[number], **name, "relative_l2": float(errors[number].mean())}
-
-
-def _statistics(values: NDArray[np.float64]) -> dict[str, float]:
-    low, middle, high = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
-    return {
-        "mean": float(values.mean()),
-        "median": middle,
-        "lower_quartile": low,
-        "upper_quartile": high,
-        "smallest": float(values.min()),
-        "largest": float(values.max()),
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -17,6 +18,7 @@ def relative_error(
     norm: Literal[1, 2] = 2,
     sample_id: Tensor | None = None,
     floor: Tensor | None = None,
+    groups: Sequence[int] | None = None,
 ) -> Tensor:
     r"""Relative l1 or l2 error of every sample and channel.
 
@@ -34,6 +36,9 @@ def relative_error(
         norm: ``1`` or ``2``.
         sample_id: Numbers of the samples in their data set, ``[B]``, for messages.
         floor: Size ``[K]`` that a target's values count as at least, so that those near zero have an error too.
+        groups: Numbers of channels that are components of one vector, one after the other; ``None`` for scalars alone.
+            Errors of components are relative to the root mean square (or mean) of the sizes of all, so that one of
+            them may be zero.
 
     Shapes:
         - **output** ``[B, K]``
@@ -71,6 +76,8 @@ def relative_error(
     truth = target.double()
     error = _norm(prediction.double() - truth, pointer, norm)
     size = _norm(truth, pointer, norm)
+    if groups is not None:
+        size = _together(size, groups, norm)
     if floor is not None:
         count = pointer.diff()[:, None].double()
         size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
@@ -83,6 +90,17 @@ def relative_error(
         )
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
     return (error / size).to(dtype)
+
+
+def _together(size: Tensor, groups: Sequence[int], norm: int) -> Tensor:
+    """In place of the size of every component, a mean over the vector that it belongs to."""
+    if sum(groups) != size.shape[1]:
+        raise ValueError(f"Expected 'groups' to be of {size.shape[1]} channels together (got {list(groups)})")
+    parts = []
+    for part in size.split_with_sizes(list(groups), 1):
+        mean = part.mean(1, keepdim=True) if norm == 1 else part.square().mean(1, keepdim=True).sqrt()
+        parts.append(mean.expand_as(part))
+    return torch.cat(parts, 1)
 
 
 def _norm(values: Tensor, pointer: Tensor, norm: int) -> Tensor:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from torch import Tensor
 
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
+from pitgeo.trees import kd_tree
 
 __all__ = ["batch_pointer", "check_positions", "knn", "quantile", "radius", "spacing"]
 
@@ -232,7 +232,7 @@ def _is_single(positions: Array) -> bool:
 
 def _tree(sources: Array, metric: Metric) -> Any:
     period: Any = metric.period if metric.is_periodic else None  # an axis of length 0 does not repeat
-    return cKDTree(sources, boxsize=period)
+    return kd_tree(sources, boxsize=period)
 
 
 def _nearest(tree: Any, targets: Array, width: int) -> tuple[Array, NDArray[np.int64]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,9 +15,9 @@ from torch_geometric.data import Batch
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
 from pitgeo.datasets.meshes.manifest import find_files
-from pitgeo.datasets.meshes.parameters import read_parameters
-from pitgeo.fields import FieldTable
-from pitgeo.mesh import Mesh, read_mesh, read_series, result_name, write_mesh, write_series
+from pitgeo.ensemble import Ensemble, read_ensemble
+from pitgeo.mesh import read_mesh, result_name, write_mesh
+from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.models import Shape, build
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
@@ -28,15 +27,13 @@ from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
 from pitgeo.transforms import AttentionGraphs
 
-log = logging.getLogger(__name__)
-
 CHUNK = 65_536
 """Output points at a time, where one sample has more."""
 
-__all__ = ["Predictor", "load", "predict_files"]
+__all__ = ["Predictor", "load", "load_ensemble", "predict_files"]
 
 
-class Predictor:
+class Predictor(MeshPredictor):
     """A trained model that predicts from raw samples or meshes, in physical units. Made by :func:`load`.
 
     Args:
@@ -47,13 +44,9 @@ class Predictor:
     """
 
     def __init__(self, module: OperatorModule, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
+        super().__init__(config, facts, path)
         self.module = module.eval().requires_grad_(False)
-        self.config = config
-        self.facts = facts
-        self.path = path
         self.chunk = CHUNK
-        self.table = FieldTable.parse(facts["table"])
-        self.targets: tuple[str, ...] = self.table.target_labels
         self.transform = config.transform(facts["box_scale"])
 
     @property
@@ -91,6 +84,10 @@ class Predictor:
         batch = Batch.from_data_list([self.transform(sample) for sample in samples])
         return self.roll_out(batch, steps) if steps else self.predict_prepared(batch)
 
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        """The prediction alone, by the ending of the field's name."""
+        return {"_prediction": self.predict(data, steps)}
+
     def predict_prepared(self, batch: PointData) -> Tensor:
         """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
         with torch.inference_mode():
@@ -109,33 +106,6 @@ class Predictor:
             state = states[-1].to(batch.x)
             batch.x = torch.cat([batch.x[..., : -state.shape[-1]], state], -1)
         return torch.cat(states, -1)
-
-    def predict_mesh(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Mesh:
-        """The mesh with a field ``<target>_prediction`` for every target and, where the truth is there, its error.
-
-        Inputs that lie far outside those of the training set are named in the log.
-
-        Args:
-            mesh: The mesh, with the input fields.
-            parameters: Inputs of the mesh as a whole that it does not hold itself.
-
-        Raises:
-            ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
-                reference grid.
-        """
-        if not self.config.data.options.is_in_space:
-            raise ValueError(
-                f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
-                f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
-                f"'physical'"
-            )
-        sample = self.table.mesh_sample(mesh, parameters)
-        for warning in self.outside(mesh, parameters):
-            log.warning("%s: %s", mesh.path or "the mesh", warning)
-        prediction = self.table.split(mesh, self.predict(sample).double().numpy())
-        truth = self.table.truth(mesh, parameters)
-        result = self.table.add(mesh, prediction, "_prediction")
-        return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
 
     def _is_large(self, sample: PointData) -> bool:
         """Whether the output points are to be taken in parts."""
@@ -166,89 +136,6 @@ class Predictor:
 
         with torch.inference_mode():
             return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
-
-    @property
-    def is_one_step(self) -> bool:
-        """Whether the model predicts the next state of a time series."""
-        states = self.table.targets
-        return self.table.inputs[-len(states) :] == states
-
-    def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
-        """Numbers of mesh files that they do not hold themselves.
-
-        Args:
-            files: The files.
-            table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
-                it was.
-        """
-        options: Any = self.config.data.options
-        wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
-        pattern: str = getattr(options, "name_pattern", "")
-        if table is None and getattr(options, "parameters", None):
-            try:
-                return read_parameters(files, options.parameters, pattern, wanted)
-            except (FileNotFoundError, ValueError) as error:  # these may be other files, which hold their numbers
-                log.debug("No parameters: %s", error)
-                return {file: {} for file in files}
-        return read_parameters(files, str(table or ""), pattern, wanted)
-
-    def write_roll_out(
-        self, file: Path, output: Path, steps: int | None = None, parameters: Mapping[str, float] | None = None
-    ) -> None:
-        """Predict the states after a file's first one, and write all of them as a collection.
-
-        Args:
-            file: A time series, or a mesh with the first state.
-            output: The collection to write, ``.pvd``; its meshes are put beside it.
-            steps: How many; ``None`` for as many as the file has, or for one.
-            parameters: Inputs of the mesh as a whole that the file does not hold itself.
-
-        Raises:
-            ValueError: If the file cannot be read or lacks a field.
-        """
-        series = read_series(file) if file.suffix.lower() in (".pvd", ".xdmf", ".xmf") else None
-        first = read_mesh(file) if series is None else series.mesh(0)
-        count = steps or (1 if series is None else max(1, len(series) - 1))
-        channels = len(self.table.target_labels)
-        states = self.predict(self.table.mesh_sample(first, parameters), count).double().numpy()
-        known = 1 if series is None else len(series)
-        times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
-        step = times[-1] - times[-2] if len(times) > 1 else 1.0
-        times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
-
-        def meshes() -> Iterator[Mesh]:
-            for number in range(count + 1):
-                mesh = first if series is None or number >= known else series.mesh(number)
-                if number == 0:
-                    state = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
-                else:
-                    state = states[:, (number - 1) * channels : number * channels]
-                values = self.table.split(mesh, state)
-                result = self.table.add(mesh, values, "_prediction")
-                if number < known:
-                    truth = self.table.truth(mesh, parameters)
-                    result = self.table.add(result, {name: values[name] - truth[name] for name in truth}, "_error")
-                else:  # what the first mesh holds of the state belongs to another time
-                    result = self.table.without_targets(result)
-                yield result
-
-        write_series(output, meshes(), times)
-
-    def outside(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> list[str]:
-        """A sentence for every input that leaves the range of the training set by more than a tenth of it."""
-        if self.facts.get("ranges") is None:
-            return []
-        found = []
-        values = self.table.read(mesh, parameters)
-        names = [name for field in self.table.inputs for name in (field.name,) * field.stored]
-        for name, column, (low, high) in zip(names, values.T, self.facts["ranges"], strict=True):
-            margin = (high - low) / 10
-            if column.min() < low - margin or column.max() > high + margin:
-                found.append(
-                    f"{name!r} runs from {column.min():.4g} to {column.max():.4g}, outside of the {low:.4g} to "
-                    f"{high:.4g} of the training set: do not rely on the prediction"
-                )
-        return list(dict.fromkeys(found))
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:
@@ -294,6 +181,21 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     return Predictor(module.to(device), config, facts, path)
 
 
+def load_ensemble(path: str | Path, device: str = "cpu") -> Ensemble:
+    """Models that predict together, from the ``ensemble.json`` that their training left.
+
+    Args:
+        path: The file; its members' checkpoints are named in it, relative to its folder.
+        device: Where to predict, as torch names it.
+
+    Raises:
+        FileNotFoundError: If the file or a checkpoint is missing.
+        ValueError: If it is damaged, or the members do not belong together.
+    """
+    checkpoints, calibration = read_ensemble(Path(path))
+    return Ensemble([load(checkpoint, device) for checkpoint in checkpoints], calibration, Path(path))
+
+
 def predict_files(
     checkpoint: str | Path,
     meshes: Sequence[str | Path],
@@ -306,7 +208,7 @@ def predict_files(
     """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
 
     Args:
-        checkpoint: The trained model.
+        checkpoint: The trained model, or the ``ensemble.json`` of several.
         meshes: Files to read, or patterns of them.
         output: Folder to write to; made if it is not there.
         device: Where to predict.
@@ -319,7 +221,8 @@ def predict_files(
         FileNotFoundError: If a file is missing.
         ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
     """
-    predictor = load(checkpoint, device)
+    is_ensemble = Path(checkpoint).suffix.lower() == ".json"
+    predictor: MeshPredictor = load_ensemble(checkpoint, device) if is_ensemble else load(checkpoint, device)
     files = find_files([str(mesh) for mesh in meshes], "MESH")
     folder = Path(output)
     is_series = predictor.is_one_step

@@ -7,7 +7,7 @@ import logging
 import random
 import shutil
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,10 +33,27 @@ from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
 
-RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json")
+RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
 OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes", "report.html")
 MACHINE = ("training.device", "root")
 """Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a run trains on, as the model takes it.
+
+    Args:
+        table: Inputs and targets.
+        box_scale: What positions are divided by; ``None`` if they are not.
+        samples: Training samples.
+        held_out: Samples that choose the best checkpoint.
+    """
+
+    table: FieldTable
+    box_scale: float | None
+    samples: Sequence[PointData]
+    held_out: Sequence[PointData]
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,12 @@ class Trained:
 
 
 def train(
-    config: RunConfig, output: Path, resume: bool = False, overwrite: bool = False, progress: bool = False
+    config: RunConfig,
+    output: Path,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    read: Callable[[RunConfig, bool], Parts] | None = None,
 ) -> Trained:
     """Prepare the data, train, and evaluate once on the test set.
 
@@ -66,6 +88,7 @@ def train(
         resume: Go on from the folder's ``last.ckpt``.
         overwrite: Delete an earlier run's files in the folder.
         progress: Show bars on the standard error stream.
+        read: Another way to come by the data than :func:`read_parts`, say for runs that share them.
 
     Raises:
         ValueError: If the folder holds another run, or its checkpoint does not fit the configuration.
@@ -79,14 +102,11 @@ def train(
     if first:
         claim(config, output, resume, overwrite)
     with _log_file(output / "log.txt" if first else None):
-        if resume and (finished := _finished(config, output)) is not None:
+        if resume and (done := finished(config, output)) is not None:
             log.info("The run in %s has finished already; nothing is left to do", output)
-            return finished
-        options = config.data.options
-        if not options.is_ready():
-            log.info("The raw files of %s are missing: generating them", config.data.name)
-            options.prepare(progress=progress)
-        module, samples, held_out = _prepare(config, progress)
+            return done
+        parts = (read or read_parts)(config, progress)
+        module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
         if first:
             write_atomic(output / "config.toml", to_toml(config).encode())
         log.info(
@@ -127,29 +147,43 @@ def dry_run(config: RunConfig) -> list[str]:
     ]
 
 
-def _prepare(config: RunConfig, progress: bool) -> tuple[OperatorModule, Sequence[PointData], Sequence[PointData]]:
+def read_parts(config: RunConfig, progress: bool) -> Parts:
+    """Read the data of a run, generated first if they are missing; seeds do not matter to them."""
     options = config.data.options
+    if not options.is_ready():
+        log.info("The raw files of %s are missing: generating them", config.data.name)
+        options.prepare(progress=progress)
     raw, validation = options.training_parts(progress)
     table = options.table(raw[0])
-    earlier = read_checkpoint(Path(config.training.start_from)) if config.training.start_from else None
+    earlier = _earlier(config)
     box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
     held_out = _transformed(validation, transform, progress) if len(validation) else []
+    return Parts(table, box_scale, samples, held_out)
+
+
+def _module(config: RunConfig, parts: Parts) -> OperatorModule:
+    table, samples, earlier = parts.table, parts.samples, _earlier(config)
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)
     kinds, logs = config.scaling, _logs(config, table)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0])
     targets = _scaling(samples, "y", kinds.targets, logs[1])
-    facts = _facts(config, shape, box_scale, table)
+    facts = _facts(config, shape, parts.box_scale, table)
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
     module = OperatorModule(
         model, inputs, targets, config.training, facts=facts, scalars=_sizes(samples, table.scalars)
     )
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))
-    return module, samples, held_out
+    return module
+
+
+def _earlier(config: RunConfig) -> dict[str, Any] | None:
+    """The checkpoint to start from, if any."""
+    return read_checkpoint(Path(config.training.start_from)) if config.training.start_from else None
 
 
 def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
@@ -297,7 +331,7 @@ def _at(table: Any, key: str) -> Any:
     return table
 
 
-def _finished(config: RunConfig, output: Path) -> Trained | None:
+def finished(config: RunConfig, output: Path) -> Trained | None:
     """What a finished run left: the test set is not touched again."""
     report, metrics = output / "evaluation.json", output / "metrics.csv"
     if not report.exists() or not metrics.exists():

@@ -102,10 +102,9 @@ def as_mesh(sample: Any) -> Mesh:
     """A mesh of pitgeo from what people have in memory.
 
     Args:
-        sample: A :class:`pitgeo.mesh.Mesh`; a mesh of meshio; PyG's ``Data`` with ``pos`` ``[N, D]`` and tensors
-            ``[N]`` or ``[N, K]``, which become fields of points under their names, while ``face`` ``[3, F]`` becomes triangles;
-            or a dictionary with ``points`` ``[N, D]``, perhaps ``cells`` (pairs of meshio's type and
-            ``[cells, nodes]``), and fields of points.
+        sample: A :class:`pitgeo.mesh.Mesh`; a mesh of meshio; PyG's ``Data`` with ``pos`` ``[N, D]``; or a dictionary
+            of arrays with ``points`` ``[N, D]``, and perhaps ``cells``, pairs of meshio's type and ``[cells, nodes]``.
+            Other arrays ``[N]`` or ``[N, K]`` become fields of points under their names, ``face`` ``[3, F]`` triangles.
 
     Raises:
         ValueError: If it is none of these.

@@ -55,7 +55,7 @@ class Predictor:
     ) -> None:
         self._predict = predict
         self.targets = tuple(targets)
-        self.module = SimpleNamespace(floor=None)
+        self.module = SimpleNamespace(floor=None, groups=None)
         self.transform = Compose((LatentMesh("farthest", number=5), AttentionGraphs(0.2, 0.2)))
         dim, channels = samples[0].input_dim, len(targets)
         self.model = PiT(dim, channels, channels=8, heads=2) if dim == 2 else PointwiseMLP(dim, channels, 8, 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -95,3 +97,23 @@ def test_mistakes_are_named() -> None:
         relative_error(prediction, prediction, None, 2)
     with pytest.raises(ValueError, match="'norm' to be 1 or 2"):
         relative_error(prediction, prediction, norm=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_values_near_zero_count_as_a_least_size(norm):
+    truth = torch.tensor([[0.0, 2.0], [0.0, 2.0], [0.0, 2.0]])
+    error = relative_error(truth + 0.3, truth, norm=norm, floor=torch.tensor([0.6, 0.6]))
+    assert error.tolist() == [pytest.approx([0.5, 0.15])]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_components_are_measured_by_their_vector(norm):
+    truth = torch.tensor([[3.0, 4.0, 0.0, 5.0]] * 6)
+    error = relative_error(truth + 0.5, truth, norm=norm, groups=[3, 1])
+    size = 7 / 3 if norm == 1 else math.sqrt(25 / 3)
+    assert error.tolist() == [pytest.approx([0.5 / size] * 3 + [0.1])]
+    assert torch.equal(
+        relative_error(truth[:, :2] + 1, truth[:, :2], groups=[1, 1]), relative_error(truth[:, :2] + 1, truth[:, :2])
+    )
+    with pytest.raises(ValueError, match="'groups' to be of 4 channels"):
+        relative_error(truth, truth, groups=[3])

@@ -14,7 +14,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets import Elasticity
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.predict import predict_files
-from pitgeo.run import _finished, claim
+from pitgeo.run import claim, finished
 
 TINY = [
     "data.elasticity.train=3",
@@ -127,7 +127,7 @@ def test_an_evaluation_on_the_way_does_not_finish_a_run(run, tmp_path, capsys):
     rows = (out / "metrics.csv").read_text().splitlines()
     (out / "metrics.csv").write_text(rows[0] + "\n")  # as if stopped before its last epoch
     config = parse_config(torch.load(out / "best.ckpt", weights_only=True)["pitgeo"]["config"])
-    assert _finished(config, out) is None and _finished(config, run / "out") is not None
+    assert finished(config, out) is None and finished(config, run / "out") is not None
     assert main(["evaluate", str(run / "out" / "last.ckpt"), "--quiet"]) == 0
     assert json.loads((run / "out" / "evaluation.json").read_text())["checkpoint"] == "best.ckpt"
     assert json.loads((run / "out" / "last" / "evaluation.json").read_text())["checkpoint"] == "last.ckpt"

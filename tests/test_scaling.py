@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -108,3 +110,34 @@ def test_a_scaling_of_every_point_refuses_other_points() -> None:
         Scaling(torch.zeros(25, 1), torch.ones(25, 1)).scale(torch.zeros(24, 1))
     with pytest.raises(ValueError, match="25 points of a grid"):
         Scaling(torch.zeros(24, 1), torch.ones(24, 1), (5, 5))
+
+
+def test_logarithms_of_some_channels():
+    values = torch.tensor([[1.0, 5.0], [100.0, 7.0], [10_000.0, 9.0]])
+    scaling = Scaling.fit([values[:1], values[1:]], "channel", [0])
+    assert scaling.mean.tolist() == pytest.approx([math.log(100), 7.0])
+    assert scaling.std.tolist() == pytest.approx([math.log(100) * math.sqrt(2 / 3), math.sqrt(8 / 3)], rel=1e-6)
+    scaled = scaling.scale(values)
+    assert torch.allclose(scaled.mean(0), torch.zeros(2), atol=1e-6)
+    assert torch.allclose(scaling.unscale(scaled), values, rtol=1e-5)
+    assert (scaling.unscale(torch.full((3, 2), -5.0))[:, 0] > 0).all()
+    with pytest.raises(ValueError, match=r"positive values .*\(got 0 in field 1\); leave the name out of scaling.log"):
+        Scaling.fit([values, values * 0], "channel", [0])
+
+
+def test_logarithms_have_finite_gradients_beside_channels_without():
+    scaling = Scaling(torch.zeros(2), torch.ones(2), (), [1])
+    x = torch.tensor([[-3.0, 2.0]], requires_grad=True)
+    scaling.scale(x).sum().backward()
+    assert x.grad.tolist() == [[1.0, 0.5]]
+    y = torch.tensor([[1e4, 1.0]], requires_grad=True)  # whose exponential would overflow
+    scaling.unscale(y).sum().backward()
+    assert y.grad.tolist() == [[1.0, pytest.approx(math.e)]]
+
+
+def test_fields_one_by_one_give_what_all_together_do():
+    generator = torch.Generator().manual_seed(0)
+    fields = [1e4 + torch.rand(count, 2, generator=generator) for count in (3, 50, 7)]
+    scaling, whole = Scaling.fit(iter(fields), "channel"), torch.cat(fields).double()
+    assert torch.allclose(scaling.mean.double(), whole.mean(0), rtol=1e-7)
+    assert torch.allclose(scaling.std.double(), whole.std(0, correction=0), rtol=1e-6)

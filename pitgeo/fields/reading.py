@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from pitgeo.fields.mesh_field import MeshField, Place
 from pitgeo.geometry import geometry_values, is_geometry
 from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
+from pitgeo.trees import kd_tree
 
 Floats = NDArray[np.float64]
 PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
@@ -115,5 +115,5 @@ def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
         np.add.at(count, nodes.ravel(), 1)
     alone = count == 0
     if alone.any():
-        total[alone] = values[cKDTree(centroids(mesh)).query(mesh.points[alone])[1]]
+        total[alone] = values[kd_tree(centroids(mesh)).query(mesh.points[alone])[1]]
     return total / np.maximum(count, 1)[:, None]

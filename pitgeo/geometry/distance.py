@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from pitgeo.geometry.grid import load_pyvista, solid
+from pitgeo.trees import kd_tree
 
 PAIRS = 1_000_000  # of a point and a simplex, at once
 
@@ -62,7 +62,7 @@ def _lower(
 ) -> None:
     """Lower the distances found so far where one of these simplices is nearer."""
     largest = float(radii.max())
-    tree = cKDTree(centers)
+    tree = kd_tree(centers)
     near, nearest = (np.asarray(found) for found in tree.query(queries))
     rows = np.flatnonzero(near - largest < best)
     best[rows] = np.minimum(best[rows], _simplex_distance(queries[rows], corners[nearest[rows]]))
@@ -74,7 +74,7 @@ def _lower(
     counts = np.asarray(tree.query_ball_point(queries[rows], reach, return_length=True))
     step = np.stack([np.cumsum(counts) // PAIRS, np.log(reach) // np.log(1.2)])  # few pairs, of about one reach
     for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(step).any(0)) + 1):
-        some = cKDTree(queries[rows[part]])
+        some = kd_tree(queries[rows[part]])
         pairs = some.sparse_distance_matrix(tree, reach[part].max(initial=0.0), output_type="ndarray")
         query, which, gap = rows[part][pairs["i"]], pairs["j"], pairs["v"]
         near_enough = gap - radii[which] < best[query]

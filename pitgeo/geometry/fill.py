@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from pitgeo.geometry.cells import Block
+from pitgeo.trees import kd_tree
 
 
 def sums(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -20,7 +20,7 @@ def fill(values: NDArray[np.float64], points: NDArray[np.float64], known: NDArra
     """A copy where what is not known is taken from the nearest point that is."""
     values = values.copy()
     if known.any() and not known.all():
-        values[~known] = values[known][cKDTree(points[known]).query(points[~known])[1]]
+        values[~known] = values[known][kd_tree(points[known]).query(points[~known])[1]]
     return values
 
 

@@ -6,6 +6,7 @@ Every function takes plain arrays, writes one PNG and returns its path.
 from pitgeo.plots.fields import FieldSample, field_curves, field_triptych, latent_mesh
 from pitgeo.plots.meshes import MeshSample, mesh_fields
 from pitgeo.plots.numbers import error_growth, length_scales, loss_curves, method_errors, trends
+from pitgeo.plots.reliability import reliability
 
 __all__ = [
     "FieldSample",
@@ -18,5 +19,6 @@ __all__ = [
     "loss_curves",
     "mesh_fields",
     "method_errors",
+    "reliability",
     "trends",
 ]

@@ -15,6 +15,7 @@ from torch_geometric.utils import scatter
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
+from pitgeo.fields import FieldTable
 from pitgeo.metrics import relative_error
 from pitgeo.nn import project_
 from pitgeo.scaling import Scaling
@@ -144,7 +145,15 @@ class OperatorModule(LightningModule):
             self.training_config.norm,
             batch.get("sample_id"),
             self.floor,
+            self.groups,
         )
+
+    @property
+    def groups(self) -> tuple[int, ...] | None:
+        """Channels of every target; ``None`` where the facts do not say."""
+        if "table" not in self.facts:
+            return None
+        return tuple(field.channels for field in FieldTable.parse(self.facts["table"]).targets)
 
     @property
     def floor(self) -> Tensor | None:

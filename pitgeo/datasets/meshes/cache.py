@@ -42,7 +42,7 @@ class Reading:
         kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
         low: Smallest value of every input number.
         high: Largest value of every input number.
-        zero: Names and components of targets that are zero throughout.
+        zero: Names of targets that are zero throughout.
         extent: Diagonal of the box around the points.
     """
 
@@ -54,7 +54,7 @@ class Reading:
     kinds: dict[str, tuple[int, ...] | None]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    zero: tuple[tuple[str, int], ...]
+    zero: tuple[str, ...]
     extent: float
 
     @property
@@ -194,11 +194,10 @@ def _content(
         "high": tuple(high.tolist()),
         "zero": tuple(
             dict.fromkeys(
-                (field.name, channel)
+                field.name
                 for state in states[is_series:]
                 for field, part in table.parts(state, "targets")
-                for channel in range(part.shape[1])
-                if field.place != "mesh" and not part[:, channel].any()
+                if field.place != "mesh" and not part.any()
             )
         ),
     }

@@ -307,13 +307,11 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     table = options._completed(table, readings[: len(options.manifest().train)], readings)
     warn_of_units(readings)
     for reading in readings:
-        for field in table.targets:
-            zero = [channel for name, channel in reading.zero if name == field.name and channel < field.components]
-            if zero:
-                raise ValueError(
-                    f"{reading.path}: Expected targets that are not zero throughout (got {field.labels[zero[0]]!r}), "
-                    f"since errors are relative to their size; leave the file out, or the target"
-                )
+        if reading.zero:
+            raise ValueError(
+                f"{reading.path}: Expected targets that are not zero throughout (got {reading.zero[0]!r}), since "
+                f"errors are relative to their size; leave the file out, or the target"
+            )
     if len(readings) > 1 and len({reading.points for reading in readings}) == 1:
         log.info("All %d files hold one mesh: its points and graphs are kept once", len(readings))
     return _Opened(options, table, tuple(readings))

@@ -1,0 +1,165 @@
+"""From predictions of samples to predictions on meshes and in mesh files, whatever it is that predicts."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from pitgeo.config import RunConfig
+from pitgeo.data import PointData
+from pitgeo.datasets.meshes.parameters import read_parameters
+from pitgeo.fields import FieldTable
+from pitgeo.fields.reading import Floats
+from pitgeo.mesh import Mesh, read_mesh, read_series, write_series
+
+log = logging.getLogger(__name__)
+
+
+class MeshPredictor(ABC):
+    """What predicts fields on meshes: one model, or several.
+
+    Args:
+        config: The configuration of the run.
+        facts: What the checkpoint says about itself.
+        path: The file that it was loaded from, for messages.
+    """
+
+    def __init__(self, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
+        self.config = config
+        self.facts = facts
+        self.path = path
+        self.table = FieldTable.parse(facts["table"])
+        self.targets: tuple[str, ...] = self.table.target_labels
+
+    @abstractmethod
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        """What a result holds of every target, ``[M, K]`` or ``[M, steps * K]``, by the ending of the field's name.
+
+        ``"_prediction"`` is among them.
+        """
+
+    def predict_mesh(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Mesh:
+        """The mesh with ``<target>_prediction``, and what else :meth:`fields` gives, for every target.
+
+        Where the truth is there, so is ``<target>_error``. Inputs that lie far outside those of the training set are
+        named in the log.
+
+        Args:
+            mesh: The mesh, with the input fields.
+            parameters: Inputs of the mesh as a whole that it does not hold itself.
+
+        Raises:
+            ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
+                reference grid.
+        """
+        if not self.config.data.options.is_in_space:
+            raise ValueError(
+                f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
+                f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
+                f"'physical'"
+            )
+        sample = self.table.mesh_sample(mesh, parameters)
+        for warning in self.outside(mesh, parameters):
+            log.warning("%s: %s", mesh.path or "the mesh", warning)
+        found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
+        return self._with(mesh, found, parameters)
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether the model predicts the next state of a time series."""
+        states = self.table.targets
+        return self.table.inputs[-len(states) :] == states
+
+    def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
+        """Numbers of mesh files that they do not hold themselves.
+
+        Args:
+            files: The files.
+            table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
+                it was.
+        """
+        options: Any = self.config.data.options
+        wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
+        pattern: str = getattr(options, "name_pattern", "")
+        if table is None and getattr(options, "parameters", None):
+            try:
+                return read_parameters(files, options.parameters, pattern, wanted)
+            except (FileNotFoundError, ValueError) as error:  # these may be other files, which hold their numbers
+                log.debug("No parameters: %s", error)
+                return {file: {} for file in files}
+        return read_parameters(files, str(table or ""), pattern, wanted)
+
+    def write_roll_out(
+        self, file: Path, output: Path, steps: int | None = None, parameters: Mapping[str, float] | None = None
+    ) -> None:
+        """Predict the states after a file's first one, and write all of them as a collection.
+
+        Args:
+            file: A time series, or a mesh with the first state.
+            output: The collection to write, ``.pvd``; its meshes are put beside it.
+            steps: How many; ``None`` for as many as the file has, or for one.
+            parameters: Inputs of the mesh as a whole that the file does not hold itself.
+
+        Raises:
+            ValueError: If the file cannot be read or lacks a field.
+        """
+        series = read_series(file) if file.suffix.lower() in (".pvd", ".xdmf", ".xmf") else None
+        first = read_mesh(file) if series is None else series.mesh(0)
+        count = steps or (1 if series is None else max(1, len(series) - 1))
+        channels = len(self.table.target_labels)
+        found = self.fields(self.table.mesh_sample(first, parameters), count)
+        states = {ending: values.double().numpy() for ending, values in found.items()}
+        known = 1 if series is None else len(series)
+        times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
+        step = times[-1] - times[-2] if len(times) > 1 else 1.0
+        times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
+
+        def meshes() -> Iterator[Mesh]:
+            for number in range(count + 1):
+                mesh = first if series is None or number >= known else series.mesh(number)
+                here = slice(max(number - 1, 0) * channels, max(number, 1) * channels)
+                state = {ending: values[:, here] for ending, values in states.items()}
+                if number == 0:  # it is known
+                    state = {ending: 0.0 * values for ending, values in state.items()}
+                    state["_prediction"] = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
+                # what the first mesh holds of the state belongs to another time
+                yield self._with(mesh, state, parameters, has_truth=number < known)
+
+        write_series(output, meshes(), times)
+
+    def outside(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> list[str]:
+        """A sentence for every input that leaves the range of the training set by more than a tenth of it."""
+        if self.facts.get("ranges") is None:
+            return []
+        found = []
+        values = self.table.read(mesh, parameters)
+        names = [name for field in self.table.inputs for name in (field.name,) * field.stored]
+        for name, column, (low, high) in zip(names, values.T, self.facts["ranges"], strict=True):
+            margin = (high - low) / 10
+            if column.min() < low - margin or column.max() > high + margin:
+                found.append(
+                    f"{name!r} runs from {column.min():.4g} to {column.max():.4g}, outside of the {low:.4g} to "
+                    f"{high:.4g} of the training set: do not rely on the prediction"
+                )
+        return list(dict.fromkeys(found))
+
+    def _with(
+        self,
+        mesh: Mesh,
+        found: Mapping[str, Floats],
+        parameters: Mapping[str, float] | None,
+        has_truth: bool = True,
+    ) -> Mesh:
+        """The mesh with fields from values ``[m, channels]``, and the error; else without the targets' own fields."""
+        result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in found.items()}
+        for ending, values in split.items():
+            result = self.table.add(result, values, ending)
+        if not has_truth:
+            return self.table.without_targets(result)
+        prediction, truth = split["_prediction"], self.table.truth(mesh, parameters)
+        return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")

@@ -1,0 +1,77 @@
+"""Predictions for the samples of a data set, and how far they are off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from tqdm import tqdm
+
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.metrics import relative_error
+from pitgeo.predict import Predictor
+from pitgeo.training.module import OperatorModule
+
+NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
+
+
+def predict_samples(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:
+    """Values at the output points of every sample, ``size`` samples at a time.
+
+    Raises:
+        ValueError: If a prediction is not finite.
+    """
+    predictions: list[Tensor] = []
+    if isinstance(samples, SharedMesh):
+        samples = samples.with_transform(predictor.transform)
+    with tqdm(
+        total=len(samples), desc="predict", unit="sample", disable=not progress or not sys.stderr.isatty()
+    ) as bar:
+        for start in range(0, len(samples), size):
+            numbers = range(start, min(start + size, len(samples)))
+            batch = [samples[number] for number in numbers]
+            if isinstance(samples, SharedMesh):
+                parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
+            else:
+                points = [sample.y.shape[0] for sample in batch]
+                parts = predictor.predict(batch, getattr(samples, "steps", 0)).split_with_sizes(points)
+            for sample, prediction in zip(batch, parts, strict=True):
+                if not bool(torch.isfinite(prediction).all()):
+                    raise ValueError(
+                        f"Expected finite predictions (got NaN or infinity in sample {sample.get('sample_id')}); the "
+                        f"model has diverged: evaluate an earlier checkpoint, or train with a lower learning rate"
+                    )
+                predictions.append(prediction)
+            bar.update(len(batch))
+    return predictions
+
+
+def sample_errors(
+    module: OperatorModule, predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2]
+) -> NDArray[np.float64]:
+    """Relative errors ``[samples, channels]``; of vectors and of numbers of whole meshes, as in training."""
+    floor = None if module.floor is None else module.floor.cpu()
+    groups, errors = module.groups, []
+    for prediction, truth in zip(predictions, truths, strict=True):
+        steps = 1 if groups is None else truth.shape[1] // sum(groups)  # of a roll-out, one after the other
+        together = None if groups is None else [*groups] * steps
+        errors.append(relative_error(prediction, truth, norm=norm, floor=floor, groups=together))
+    return torch.cat(errors).double().numpy()
+
+
+def summary(values: NDArray[np.float64]) -> dict[str, float]:
+    """Mean, quartiles and extremes of errors."""
+    low, middle, high = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
+    return {
+        "mean": float(values.mean()),
+        "median": middle,
+        "lower_quartile": low,
+        "upper_quartile": high,
+        "smallest": float(values.min()),
+        "largest": float(values.max()),
+    }

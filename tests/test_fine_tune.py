@@ -1,0 +1,97 @@
+"""Starting from another run's weights, on other inputs and targets."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pitgeo import load
+from pitgeo.config import load_config
+from pitgeo.mesh import Mesh, read_mesh, write_mesh
+from pitgeo.run import _prepare, train
+
+CONFIG = Path(__file__).parents[1] / "configs" / "meshes.toml"
+SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("files")
+    for number in range(6):
+        place = np.random.default_rng(number).random((30, 2)) * (1 + number / 10)
+        fields = {"a": place[:, 0] + 3, "b": place[:, 1] * 50, "u": place.sum(1) + 1, "w": place[:, 0] * 9 + 2}
+        write_mesh(root / f"case_{number}.vtu", Mesh(place, point_data=fields))
+    return root
+
+
+def config(folder, inputs, targets, *changes):
+    given = [f'data.meshes.files="{folder}/*.vtu"', f'data.meshes.cache="{folder}/cache"']
+    given += [f"data.meshes.inputs={list(inputs)}", f"data.meshes.targets={list(targets)}"]
+    return load_config(CONFIG, [*SMALL, *(part.replace("'", '"') for part in given), *changes])
+
+
+@pytest.fixture(scope="module")
+def earlier(folder):
+    return train(config(folder, ["a", "b"], ["u", "w"]), folder / "earlier").checkpoint
+
+
+def start(folder, earlier, inputs, targets, *changes):
+    module, samples, _ = _prepare(config(folder, inputs, targets, f'training.start_from="{earlier}"', *changes), False)
+    return module.eval(), samples
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets"),
+    [(["a", "b"], ["u", "w"]), (["b", "a"], ["w", "u"]), (["b", "new", "a"], ["w", "u"]), (["a", "b"], ["new", "w"])],
+)
+def test_what_is_kept_predicts_the_same(folder, earlier, inputs, targets):
+    """New inputs start without a say, new targets beside the old; the order of names does not matter."""
+    for path in folder.glob("*.vtu"):
+        mesh = read_mesh(path)
+        write_mesh(path, mesh.with_point_data("new", mesh.points[:, 0] ** 2, "replace"))
+    module, samples = start(folder, earlier, inputs, targets)
+    for sample in samples:
+        mesh = read_mesh(folder / f"case_{sample_number(folder, sample)}.vtu")
+        before = load(earlier).predict_mesh(mesh)
+        with torch.no_grad():
+            after = module(sample)
+        assert after.shape[1] == len(targets)
+        for channel, name in enumerate(targets):
+            if name != "new":
+                assert np.allclose(after[:, channel], before.point_data[f"{name}_prediction"], rtol=1e-4, atol=1e-5)
+
+
+def sample_number(folder, sample):
+    """The file that a sample, its positions scaled, is from: by its target, which is not."""
+    values = [read_mesh(folder / f"case_{number}.vtu").point_data for number in range(6)]
+    return next(k for k in range(6) for y in sample.y.T if np.allclose(values[k]["w"], y, rtol=1e-6))
+
+
+def test_a_run_that_starts_from_another(folder, earlier):
+    done = train(config(folder, ["a"], ["w"], f'training.start_from="{earlier}"'), folder / "later")
+    assert done.evaluation["errors"].keys() == {"w"}
+    found = load(done.checkpoint).predict_mesh(read_mesh(folder / "case_1.vtu"))
+    assert "w_prediction" in found.point_data
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            ["model.pit.channels=16"],
+            r"same model but for its inputs and targets \(got 'lift.0.weight' of shape \[8, 4\]",
+        ),
+        (["model.pit.layers=2"], "same model but for its inputs and targets"),
+        (["scaling.box=none"], "scaling.box = 'unit'"),
+        (["model.name=mlp"], "same model but for"),
+    ],
+)
+def test_other_models_are_refused(folder, earlier, changes, message):
+    with pytest.raises(ValueError, match=message):
+        start(folder, earlier, ["a", "b"], ["u", "w"], *changes)
+
+
+def test_a_missing_checkpoint(folder):
+    with pytest.raises(FileNotFoundError, match=r"none.ckpt"):
+        start(folder, "none.ckpt", ["a"], ["u"])

@@ -1,0 +1,38 @@
+"""Search trees in a process that flushes denormal numbers."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial import cKDTree
+
+from pitgeo.trees import kd_tree
+
+# Centres of the two triangles of every cell on the faces of a cube: most of a node's coordinates are zero.
+PROGRAM = """
+import numpy as np, torch
+from pitgeo.trees import kd_tree
+torch.set_flush_denormal(True)
+line = np.linspace(0, 1, 44)
+a, b = (part.ravel() for part in np.meshgrid(line, line + 0.01))
+faces = [np.insert(np.stack([a, b], 1), axis, value, 1) for axis in range(3) for value in (0.0, 1.0)]
+points = np.concatenate(faces)
+tree = kd_tree(points)
+assert (tree.query(points)[0] == 0).all()
+assert np.multiply(np.array([1e-310]), 1.0)[0] == 0, "denormal numbers are to be flushed again"
+"""
+
+
+def test_a_tree_over_zeros_is_built_where_denormal_numbers_are_flushed() -> None:
+    if not torch.set_flush_denormal(False):
+        pytest.skip("this processor does not flush denormal numbers")
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_scipys_tree() -> None:
+    points = np.random.default_rng(0).random((50, 2))
+    mine, own = kd_tree(points, np.array([1.0, 0.0])), cKDTree(points, boxsize=[1.0, 0.0])
+    assert np.array_equal(mine.query(points, 4)[1], own.query(points, 4)[1])
