@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from pitgeo.config import ConfigError, parse_config
+from pitgeo.cli import main
+from pitgeo.config import ConfigError, parse_config, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
+from pitgeo.generators import plates
+from pitgeo.mesh import read_mesh
 from pitgeo.models import MODELS, Shape
 from pitgeo.testing import (
     assert_batch_independent,
@@ -117,3 +120,49 @@ def test_registered_names_are_in_the_schema_and_go_again(run):
     assert parse_config(tables).model.options.channels == 16
     with pytest.raises(ConfigError, match=r"unknown key 'data.ellipses.point'; did you mean 'data.ellipses.points'"):
         parse_config({**tables, "data": {"name": "ellipses", "ellipses": {"point": 3}}})
+
+
+MESHES = blocks("meshes.md")
+
+
+def test_the_page_on_meshes_trains_from_meshes_in_memory(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = run(MESHES[0], "docs/meshes.md")
+    assert len(MESHES) == 1 and (tmp_path / "runs" / "heights" / "report.html").exists()
+    assert names["model"].targets == ("height",) and "[" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", blocks("meshes.md", "toml"))
+def test_the_pages_configurations_are_valid(text):
+    table = tomllib.loads(text)
+    table["data"].setdefault("name", "meshes")
+    assert parse_config({**table, "model": {"name": "pit"}}).data.options.targets
+
+
+def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
+    """The page's example in 3D, on coarse plates and few epochs."""
+    root = Path(__file__).parents[1]
+    plates.generate(tmp_path / "raw", samples=7, processes=1, progress=False, size=0.5)
+    changes = [
+        f'data.meshes.files="{tmp_path}/raw/plate_*.vtu"',
+        f'data.meshes.parameters="{tmp_path}/raw/parameters.csv"',
+        f'data.meshes.cache="{tmp_path}/cache"',
+        "data.meshes.validation=1",
+        "data.meshes.test=2",
+        "model.pit.channels=16",
+        "model.pit.latent.number=40",
+        "training.epochs=2",
+    ]
+    sets = [part for change in changes for part in ("--set", change)]
+    out = tmp_path / "run"
+    assert main(["train", str(root / "configs/plates.toml"), *sets, "--output", str(out), "--quiet"]) == 0
+    errors = json.loads((out / "evaluation.json").read_text())["errors"]
+    assert list(errors) == ["displacement_x", "displacement_y", "displacement_z", "von_mises", "peak_stress"]
+    command = ["predict", str(out / "best.ckpt"), str(tmp_path / "raw/plate_000[01].vtu")]
+    assert main([*command, "--output", str(tmp_path / "predicted"), "--quiet"]) == 0
+    found, given = (read_mesh(tmp_path / folder / "plate_0001.vtu") for folder in ("predicted", "raw"))
+    assert found.point_data["displacement_prediction"].shape == given.point_data["displacement"].shape
+    assert {"von_mises_prediction", "von_mises_error"} <= set(
+        found.point_data
+    ) and "peak_stress_error" in found.field_data
+    assert all((found.point_data[name] == given.point_data[name]).all() for name in given.point_data)
