@@ -549,7 +549,7 @@ CASES |= {
     "prediction in space": (prediction(lambda desk: desk.write(0, block(0))), ("case_0.vtu", "2D", "got 3D")),
     "prediction of an unknown category": (
         prediction(lambda desk: desk.points(0, zone=np.full(30, 7))),
-        ("case_0.vtu", "'zone'", "[0, 1, 2]", "7"),
+        ("case_0.vtu", "'zone'", "[0, 1, 2]", "7", "train on files"),
     ),
     "prediction of a category of fractions": (
         prediction(lambda desk: desk.points(0, zone=np.full(30, 0.5))),

@@ -77,7 +77,7 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
         values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
         values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
         if not np.isfinite(values[:1]).all():
-            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()})")
+            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()}); mend it")
     else:
         try:
             values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])

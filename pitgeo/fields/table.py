@@ -138,8 +138,8 @@ class FieldTable:
         axes = mesh.points.shape[1]
         if axes != self.dimension:
             raise ValueError(
-                f"{where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); train on "
-                f"meshes of one dimension"
+                f"{where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); leave it "
+                f"out, or train on meshes of one dimension"
             )
         if place == "point":
             return mesh.points
@@ -331,7 +331,7 @@ def _one_hot(column: Floats, field: MeshField, where: str) -> Floats:
     if unknown.size:
         raise ValueError(
             f"{where}Expected {field.name!r} to be one of the categories of the training files, {kinds.tolist()} "
-            f"(got {unknown.tolist()[:5]})"
+            f"(got {unknown.tolist()[:5]}); train on files that have them, or mend the file"
         )
     hot: Floats = (column == kinds[None, :]).astype(np.float64)
     return hot

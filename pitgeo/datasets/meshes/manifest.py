@@ -115,7 +115,10 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
         if entry.startswith("@"):
             path = Path(entry[1:])
             if not path.is_file():
-                raise FileNotFoundError(f"Expected a list of files at {path}, named by {KEY}.{key} (got no such file)")
+                raise FileNotFoundError(
+                    f"Expected a list of files at {path}, named by {KEY}.{key} (got no such file); "
+                    f"write one, or name the files themselves"
+                )
             lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
             if not lines:
                 raise ValueError(f"{path}: Expected names of files, named by {KEY}.{key} (got none); write one a line")
@@ -137,7 +140,9 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
 def _count(part: Part, total: int, left: int, key: str) -> int:
     if isinstance(part, float):
         if not 0 <= part <= 1:
-            raise ValueError(f"Expected {KEY}.{key} to be a share between 0 and 1, or a whole number (got {part})")
+            raise ValueError(
+                f"Expected {KEY}.{key} to be a share between 0 and 1, or a whole number (got {part}); take less"
+            )
         count = left if part == 1 else max(1, round(part * total)) if part else 0
     else:
         count = int(part)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def read_parameters(
             if row is None:
                 raise ValueError(
                     f"{table}: Expected a row for {path.name}, in the column 'file' (got {len(rows)} rows, the first "
-                    f"for {next(iter(rows), 'nothing')})"
+                    f"for {next(iter(rows), 'nothing')}); add it, or leave the file out"
                 )
             values.update(row)
         found[path] = values
@@ -90,9 +90,11 @@ def _table(path: Path, wanted: Collection[str]) -> Mapping[str, Parameters]:
         try:
             rows = json.loads(_text(path))
         except json.JSONDecodeError as error:
-            raise ValueError(f"{path}: Expected JSON (got: {error})") from error
+            raise ValueError(f"{path}: Expected JSON (got: {error}); mend it there") from error
         if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
-            raise ValueError(f'{path}: Expected {{"file name": {{"parameter": number}}}} (got another structure)')
+            raise ValueError(
+                f'{path}: Expected {{"file name": {{"parameter": number}}}} (got another structure); turn it round'
+            )
     else:
         rows = _csv_rows(path)
     return {

@@ -47,7 +47,10 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
     for path in files:
         match = re.fullmatch(expression, path.name)
         if match is None:
-            raise ValueError(f"{path}: Expected a file name like {series!r}, by data.meshes.series (got {path.name!r})")
+            raise ValueError(
+                f"{path}: Expected a file name like {series!r}, by data.meshes.series (got {path.name!r}); "
+                f"leave it out by data.meshes.files, or change the pattern"
+            )
         start, stop = match.span("step")
         key = (str(path.parent), path.name[:start], path.name[stop:])
         groups.setdefault(key, []).append((int(match["step"]), path))
