@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import html
 import logging
 import os
 import re
@@ -24,7 +25,7 @@ from pitgeo.processes import as_finished
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -109,7 +110,9 @@ def open_series(case: tuple[Path, ...]) -> Series:
         ValueError: If it has fewer than two steps.
     """
     is_one_file = len(case) == 1 and case[0].suffix.lower() in (".pvd", ".xdmf", ".xmf")
-    series = read_series(case[0] if is_one_file else case)
+    series = (
+        read_series(case[0]) if is_one_file else Series(range(len(case)), lambda k: read_mesh(case[k]), str(case[0]))
+    )
     if len(series) < 2:
         raise ValueError(
             f"{case[0]}: Expected a time series of at least two steps, by data.meshes.series (got {len(series)}); "
@@ -221,7 +224,7 @@ def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
 def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
     facts = (VERSION, table, sorted(parameters.items()), case[0].suffix, is_series)
     digest = hashlib.sha256(repr(facts).encode())
-    for path in (*case, *(_named_files(case[0]) if len(case) == 1 else ())):
+    for path in dict.fromkeys(file for given in case for file in (given, *named_files(given))):
         try:
             with path.open("rb") as file:
                 if not (block := file.read(1 << 20)):
@@ -234,13 +237,31 @@ def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, flo
     return digest.hexdigest()[:24]
 
 
-def _named_files(path: Path) -> list[Path]:
-    """Files that a file names, whose content is its own: steps of a collection, arrays of an XDMF file."""
-    if path.suffix.lower() not in (".pvd", ".xdmf", ".xmf", ".case", ".vtm", ".pvtu"):
-        return []
-    names = re.findall(r"""[^\s"'<>:]+\.\w+""", path.read_text(encoding="utf-8", errors="replace"))
-    found = [path.parent / name for name in dict.fromkeys(names)]
-    return [file for file in found if file.is_file() and file != path]
+def named_files(path: Path) -> list[Path]:
+    """Files that a file names, whose content is its own: steps of a collection, their parts, arrays of an XDMF file."""
+    found: dict[Path, None] = {}
+    _add_named(path, found)
+    found.pop(path, None)
+    return list(found)
+
+
+def _add_named(path: Path, found: dict[Path, None]) -> None:
+    suffix = path.suffix.lower()
+    if suffix in (".node", ".ele"):  # TetGen's two
+        found.update(dict.fromkeys(file for end in (".node", ".ele") if (file := path.with_suffix(end)).is_file()))
+    if suffix not in (".pvd", ".xdmf", ".xmf", ".case", ".vtm", ".pvtu"):
+        return
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # whoever reads it says so
+        return
+    names = [part.strip() for part in re.split("""["'<>]""", text)]  # with blanks, as attributes have them
+    names += re.findall(r"""[^\s"'<>:]+""" if suffix == ".case" else r"""[^\s"'<>:]+\.[A-Za-z]\w*""", text)
+    for name in dict.fromkeys(name.partition(":")[0] for name in names if "\n" not in name and len(name) < 1000):
+        file = path.parent / html.unescape(name)
+        if name and file not in found and file != path and file.is_file():
+            found[file] = None
+            _add_named(file, found)
 
 
 def _hash(arrays: Sequence[NDArray[Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
             ``{step}`` and other names in braces that tell the series apart, ``"{case}_{step}.vtu"``.
 
     Raises:
-        ValueError: If the pattern has no ``{step}`` or a file does not match it.
+        ValueError: If the pattern has no ``{step}``, a file does not match it, or two are one step.
     """
     if series in ("", "file"):
         return {path: (path,) for path in files}
@@ -54,7 +55,14 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
         start, stop = match.span("step")
         key = (str(path.parent), path.name[:start], path.name[stop:])
         groups.setdefault(key, []).append((int(match["step"]), path))
-    cases = [tuple(path for _, path in sorted(steps)) for steps in groups.values()]
+    for steps in groups.values():
+        steps.sort()
+        for (number, path), (following, other) in itertools.pairwise(steps):
+            if number == following:
+                raise ValueError(
+                    f"Expected one file a step of a series (got {path} and {other}); leave one of them out"
+                )
+    cases = [tuple(path for _, path in steps) for steps in groups.values()]
     return {case[0]: case for case in cases}
 
 

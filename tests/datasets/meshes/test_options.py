@@ -213,3 +213,52 @@ def test_series_that_cannot_be_used(series):
         made(
             files=str(series / "run_0_000[0].vtu"), series="run_{case}_{step}.vtu", test=0, validation=0
         ).training_parts()
+
+
+def test_files_that_collections_name_tell_them_apart(tmp_path):
+    """Two collections of the same text, whose meshes have blanks and other letters in their names."""
+    for number, place in enumerate("ab"):
+        mesh = small_mesh(number, points=30)
+        states = [replace(mesh, point_data={"u": mesh.point_data["u"] + step}) for step in range(3)]
+        write_series(tmp_path / place / "run & 1.pvd", states, [0.0, 1.0, 2.0])
+    assert (tmp_path / "a" / "run & 1.pvd").read_bytes() == (tmp_path / "b" / "run & 1.pvd").read_bytes()
+    made = MeshOptions(
+        files=str(tmp_path / "*" / "*.pvd"), series="file", targets=("u",), cache=str(tmp_path / "cache"),
+        validation=0, test=0,
+    )  # fmt: skip
+    samples = made.training_parts()[0]
+    for number in range(len(samples)):
+        assert np.allclose(samples[number].pos, samples.mesh(number).points)
+    assert not torch.equal(samples[0].pos, samples[2].pos)
+
+
+def test_files_named_at_second_hand_are_part_of_a_collection(tmp_path):
+    (tmp_path / "all.pvd").write_text('<DataSet timestep="0" file="step_0.pvtu"/>')
+    (tmp_path / "step_0.pvtu").write_text('<Piece Source="step_0/part_0.vtu"/>')
+    (tmp_path / "step_0").mkdir()
+    (tmp_path / "step_0" / "part_0.vtu").write_text("piece")
+    (tmp_path / "one.xdmf").write_text('<DataItem Format="HDF">\n my arrays.h5:/data0\n</DataItem> 0.5 1.25')
+    (tmp_path / "my arrays.h5").write_text("arrays")
+    found = cache.named_files(tmp_path / "all.pvd")
+    assert found == [tmp_path / "step_0.pvtu", tmp_path / "step_0" / "part_0.vtu"]
+    assert cache.named_files(tmp_path / "one.xdmf") == [tmp_path / "my arrays.h5"]
+    (tmp_path / "box.node").write_text("points")
+    (tmp_path / "box.ele").write_text("cells")
+    assert cache.named_files(tmp_path / "box.node") == [tmp_path / "box.ele"]
+
+
+def test_steps_are_numbered_by_the_pattern_alone(tmp_path):
+    for case in (7, 3):
+        mesh = small_mesh(case)
+        for step in range(12):
+            state = replace(mesh, point_data={"u": mesh.point_data["u"] + step})
+            write_mesh(tmp_path / f"t{step}_case{case}.vtu", state)
+    made = MeshOptions(
+        files=str(tmp_path / "*.vtu"), series="t{step}_{case}.vtu", targets=("u",), cache=str(tmp_path / "cache"),
+        validation=0, test=0,
+    )  # fmt: skip
+    samples = made.training_parts()[0]
+    assert len(samples) == 22 and all(torch.allclose(sample.y - sample.x, torch.tensor(1.0)) for sample in samples)
+    write_mesh(tmp_path / "t01_case3.vtu", small_mesh(3))
+    with pytest.raises(ValueError, match=r"one file a step of a series \(got .*t0?1_case3.vtu and .*t0?1_case3.vtu"):
+        made.training_parts()
