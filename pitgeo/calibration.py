@@ -45,7 +45,7 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
     Raises:
         ValueError: If a prediction is not finite.
     """
-    options = ensemble.config.data.options
+    options = ensemble.data_options
     samples = options.split_samples("validation", progress) if options.counts()[1] else []
     if len(samples) == 0:
         return Calibration((1.0,) * len(ensemble.targets))
@@ -74,7 +74,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
     if split not in SPLITS:
         raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
     config, calibration = ensemble.config, ensemble.calibration
-    samples = config.data.options.split_samples(split, progress)
+    samples = ensemble.data_options.split_samples(split, progress)
     if len(samples) == 0:
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
     labels: tuple[str, ...] = tuple(getattr(samples, "targets", ensemble.targets))

@@ -41,7 +41,7 @@ def evaluate(
     """Predict every sample of a split, and write what came out.
 
     That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named
-    in the checkpoint. Errors are relative, a number per sample and target channel; their mean over samples is the
+    in the checkpoint, the files of a split those of training. Errors are relative, a number per sample and target channel; their mean over samples is the
     benchmark's number. Best, median and worst sample are those of the relative l2 error, averaged over channels.
 
     Args:
@@ -63,14 +63,15 @@ def evaluate(
     checkpoint = Path(checkpoint)
     folder = checkpoint.parent if output is None else Path(output)
     predictor = load(checkpoint, device)
-    config = predictor.config
+    config, options = predictor.config, predictor.data_options
     if overrides:
         wrong = [override for override in overrides if not override.startswith("data.")]
         if wrong:
             raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
         config = parse_config(config.plain(), overrides, source=str(checkpoint))
-    _check_leaks(predictor.facts.get("split"), config.data.options.split_files(), split, checkpoint)
-    samples = config.data.options.split_samples(split, progress)
+        options = config.data.options
+        _check_leaks(predictor.facts.get("split"), options.split_files(), split, checkpoint)
+    samples = options.split_samples(split, progress)
     if len(samples) == 0:
         raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
 
@@ -192,14 +193,14 @@ _CHOSEN = ("best", "median", "worst")
 def _check_leaks(
     before: dict[str, list[str]] | None, now: dict[str, list[str]] | None, split: str, checkpoint: Path
 ) -> None:
-    """Refuse a test on files that were trained on, since the folder of files has changed."""
+    """Refuse a test on files that were trained on."""
     if before is None or now is None or split != "test":
         return
     known = {*before["train"], *before["validation"]}
     if leaked := [name for name in now["test"] if name in known]:
         raise ValueError(
-            f"Expected test files that {checkpoint} was not trained on (got {leaked[0]}, the first of {len(leaked)}): "
-            f"the files have changed since; name test files by --set 'data.meshes.test=[...]'"
+            f"Expected test files that {checkpoint} was not trained on (got {leaked[0]}, the first of {len(leaked)}); "
+            f"name others by --set 'data.meshes.test=[...]'"
         )
 
 

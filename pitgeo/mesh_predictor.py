@@ -70,6 +70,12 @@ class MeshPredictor(ABC):
         return self._with(mesh, found, parameters)
 
     @property
+    def data_options(self) -> Any:
+        """The options of the data, with the very files in each split that were there in training."""
+        options, split = self.config.data.options, self.facts.get("split")
+        return options if split is None else options.with_split(split)
+
+    @property
     def is_one_step(self) -> bool:
         """Whether the model predicts the next state of a time series."""
         states = self.table.targets

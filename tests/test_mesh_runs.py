@@ -207,6 +207,10 @@ def test_a_changed_folder_cannot_mix_up_the_splits(tmp_path, capsys):
     ):
         train(config, tmp_path / "out", resume=True)
     command = ["evaluate", str(done.checkpoint), "--output", str(tmp_path / "again"), "--quiet"]
-    assert main(command) == 2 and "was not trained on" in capsys.readouterr().err
+    assert main(command) == 0
+    again = json.loads((tmp_path / "again" / "evaluation.json").read_text())
+    assert again["errors"] == done.evaluation["errors"] and again["worst"]["name"] == split["test"][0]
+    assert main([*command, "--set", "data.meshes.test=0.5"]) == 2
+    assert "was not trained on" in capsys.readouterr().err
     fresh = str([f"case_{number}.vtu" for number in (20, 21)]).replace("'", '"')
     assert main([*command, "--set", f"data.meshes.test={fresh}"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -65,6 +66,10 @@ class DataOptions(BaseModel):
     def split_files(self) -> dict[str, list[str]] | None:
         """Names of the files of each split, where every sample is a file of its own."""
         return None
+
+    def with_split(self, split: Mapping[str, Sequence[str]]) -> DataOptions:
+        """The same options, with these files in each split, as :meth:`split_files` gave them, whatever came since."""
+        return self
 
     def split_samples(self, split: str, progress: bool = False) -> Samples:
         """The samples of the ``"train"``, ``"validation"`` or ``"test"`` split."""

@@ -126,7 +126,11 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
         else:
             patterns.append(entry)
     found: dict[Path, None] = {}
+    exact = {str(path): path for path in files}
     for pattern in patterns:
+        if pattern in exact:  # brackets may be part of a name
+            found[exact[pattern]] = None
+            continue
         hits = [path for path in files if fnmatch.fnmatch(str(path), pattern) or fnmatch.fnmatch(path.name, pattern)]
         if not hits:
             raise ValueError(

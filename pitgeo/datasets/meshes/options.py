@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -157,6 +157,10 @@ class MeshOptions(DataOptions):
     def split_files(self) -> dict[str, list[str]]:
         """Names of the files of each split."""
         return self.manifest().plain()
+
+    def with_split(self, split: Mapping[str, Sequence[str]]) -> MeshOptions:
+        """The same options, with these files in each split, whatever came since."""
+        return self.model_copy(update={part: tuple(names) for part, names in split.items()})
 
     def cases(self) -> dict[Path, Case]:
         """The files of every case, by the first of them."""
