@@ -62,10 +62,6 @@ def _train(arguments: argparse.Namespace) -> int:
         return 0
     output = arguments.output or Path("runs") / arguments.config.stem
     _check_folder(output)
-    if config.data.options.counts()[2] == 0:  # found out now, not after training
-        raise ValueError(
-            f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test); take 1"
-        )
     if arguments.members is not None:
         from pitgeo.train_ensemble import train_ensemble
 

@@ -41,8 +41,9 @@ def evaluate(
     """Predict every sample of a split, and write what came out.
 
     That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named
-    in the checkpoint, the files of a split those of training. Errors are relative, a number per sample and target channel; their mean over samples is the
-    benchmark's number. Best, median and worst sample are those of the relative l2 error, averaged over channels.
+    in the checkpoint, the files of a split those of training. Errors are relative, a number per sample and target
+    channel; their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative
+    l2 error, averaged over channels.
 
     Args:
         checkpoint: A checkpoint written by training.
@@ -91,6 +92,7 @@ def evaluate(
         "dataset": config.data.name,
         "protocol": getattr(config.data.options, "protocol", None),
         "data": config.data.options.model_dump(mode="json"),
+        "split_sizes": dict(zip(SPLITS, options.counts(), strict=True)),
         "split": split,
         "samples": len(samples),
         "model": config.model.name,
@@ -116,8 +118,10 @@ def evaluate(
     draw(predictor, samples, predictions, chosen, result, folder / "pictures")
     export(samples, chosen, result, folder / "meshes")
     if config.data.options.rollout > 1 or getattr(samples, "steps", 0) > 1:
-        means = {name: [row[name]["mean"] for row in result["errors"].values()] for name, _ in NORMS}
-        plots.error_growth(means, folder / "pictures" / "growth.png")
+        plots.error_growth(
+            _growth(result["errors"], predictor.targets if getattr(samples, "steps", 0) else ("",)),
+            folder / "pictures" / "growth.png",
+        )
     metrics = checkpoint.parent / "metrics.csv"
     if metrics.exists():
         plots.loss_curves(metrics, folder / "pictures" / "loss.png")
@@ -202,6 +206,16 @@ def _check_leaks(
             f"Expected test files that {checkpoint} was not trained on (got {leaked[0]}, the first of {len(leaked)}); "
             f"name others by --set 'data.meshes.test=[...]'"
         )
+
+
+def _growth(errors: dict[str, Any], targets: Sequence[str]) -> dict[str, list[float]]:
+    """Mean errors over the steps: of every target by itself, where a step has several."""
+    rows = list(errors.values())
+    return {
+        f"{target} {name}" if len(targets) > 1 else name: [row[name]["mean"] for row in rows[channel :: len(targets)]]
+        for channel, target in enumerate(targets)
+        for name, _ in NORMS
+    }
 
 
 def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:

@@ -46,6 +46,7 @@ $sections
 """)
 
 COLUMNS = {"mean": "mean", "lower_quartile": "25%", "median": "median", "upper_quartile": "75%", "largest": "largest"}
+NAMES = {"train": "training", "validation": "validation"}
 CHOSEN = ("best", "median", "worst")
 CAPTIONS = {
     "fields": "Truth, prediction and absolute error of the best, the median and the worst sample",
@@ -129,12 +130,11 @@ def _history(path: Path) -> dict[str, Any]:
 
 
 def _facts(result: Mapping[str, Any], history: Mapping[str, Any]) -> str:
-    parameters, data = result.get("parameters"), result.get("data")
+    parameters, sizes = result.get("parameters"), result.get("split_sizes")
     protocol = f" ({result['protocol']})" if result.get("protocol") else ""
     samples = []
-    if isinstance(data, Mapping) and "train" in data:
-        held_out = f", of which {data['validation']} for validation" if data.get("validation") else ""
-        samples.append(f"{data['train']} for training{held_out}")
+    if isinstance(sizes, Mapping):
+        samples += [f"{sizes[part]} for {name}" for part, name in NAMES.items() if sizes.get(part)]
     if "samples" in result:
         samples.append(f"{result['samples']} evaluated ({result.get('split', 'split unknown')})")
     asked, done = result.get("epochs"), history.get("epochs")

@@ -34,11 +34,16 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
     """Make the folder of a run; refuse one that holds another run.
 
     Raises:
-        ValueError: If there are results, and they are neither to be gone on with nor to be deleted.
-        FileNotFoundError: If there is nothing to resume.
+        ValueError: If there are results, and they are neither to be gone on with nor to be deleted; if the run starts
+            from one of them; or if there is nothing to test on.
+        FileNotFoundError: If there is nothing to resume, or to start from.
     """
     if resume and overwrite:
         raise ValueError("Expected either to resume a run or to overwrite it (got both)")
+    if config.data.options.counts()[2] == 0:  # found out now, not after training
+        raise ValueError(
+            f"Expected samples to test on, with which a run ends (got 0 by data.{config.data.name}.test); take 1"
+        )
     if output.exists() and not output.is_dir():
         raise ValueError(f"Expected the output to be a folder (got the file {output})")
     output.mkdir(parents=True, exist_ok=True)
@@ -53,9 +58,21 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
             f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
             f"another folder by --output, or delete it by --overwrite"
         )
+    if config.training.start_from:
+        _check_start(Path(config.training.start_from), output)
     for name in (*RESULTS, *OTHERS) if overwrite else ():
         path = output / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _check_start(start: Path, output: Path) -> None:
+    """Refuse a checkpoint to start from that is not there, or would be deleted or written over."""
+    read_checkpoint(start)
+    if start.resolve().parent == output.resolve():
+        raise ValueError(
+            f"Expected another folder than {output}, whose {start.name} training.start_from names and which would be "
+            f"overwritten; choose one by --output"
+        )
 
 
 def _check_resume(config: RunConfig, last: Path) -> None:

@@ -46,6 +46,9 @@ class Options:
     def split_files(self) -> None:
         return None
 
+    def counts(self) -> tuple[int, int, int]:
+        return 10, 0, len(self.samples)
+
     def model_dump(self, mode: str) -> dict[str, Any]:
         return {"train": 10, "test": len(self.samples)}
 
@@ -56,7 +59,7 @@ class Predictor:
     def __init__(
         self, samples: list[PointData], predict: Callable[[PointData], Tensor], targets: Sequence[str]
     ) -> None:
-        self._predict = predict
+        self._predict, self.data_options = predict, Options(samples)
         self.targets = tuple(targets)
         self.module = SimpleNamespace(floor=None, groups=None)
         self.transform = Compose((LatentMesh("farthest", number=5), AttentionGraphs(0.2, 0.2)))
@@ -65,7 +68,7 @@ class Predictor:
         self.parameters = sum(parameter.numel() for parameter in self.model.parameters())
         self.facts = {"shape": {"spacing": 0.05, "extent": 1.0}, "versions": {"pitgeo": "0"}}
         self.config = SimpleNamespace(
-            data=SimpleNamespace(name="fake", options=Options(samples)),
+            data=SimpleNamespace(name="fake", options=self.data_options),
             model=SimpleNamespace(name="pit"),
             training=SimpleNamespace(seed=7, epochs=3, batch_size=2),
         )

@@ -96,3 +96,24 @@ def test_other_models_are_refused(folder, earlier, changes, message):
 def test_a_missing_checkpoint(folder):
     with pytest.raises(FileNotFoundError, match=r"none.ckpt"):
         start(folder, "none.ckpt", ["a"], ["u"])
+
+
+def test_the_checkpoint_to_start_from_is_not_overwritten(folder, earlier):
+    content = earlier.read_bytes()
+    again = config(folder, ["a"], ["w"], f'training.start_from="{earlier}"')
+    with pytest.raises(ValueError, match=rf"{earlier.name} training.start_from names and which would be overwritten"):
+        train(again, earlier.parent, overwrite=True)
+    assert earlier.read_bytes() == content
+
+
+def test_a_missing_checkpoint_is_found_out_before_anything_is_deleted(folder, tmp_path):
+    (tmp_path / "last.ckpt").write_text("an earlier run")
+    with pytest.raises(FileNotFoundError, match=r"none\.ckpt"):
+        train(config(folder, ["a"], ["w"], "training.start_from=none.ckpt"), tmp_path, overwrite=True)
+    assert (tmp_path / "last.ckpt").exists()
+
+
+def test_a_run_without_test_files_is_refused_before_training(folder, tmp_path):
+    with pytest.raises(ValueError, match="samples to test on"):
+        train(config(folder, ["a"], ["w"], "data.meshes.test=0"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

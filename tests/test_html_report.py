@@ -108,7 +108,7 @@ def test_a_report_holds_what_the_run_left(run: Path) -> None:
         assert shown == pytest.approx([result["errors"]["von_mises"][norm][key] for key in keys], rel=1e-3)
     facts = dict(zip(page.cells[::2], page.cells[1::2], strict=False))
     assert facts["model"] == "pit" and facts["parameters"] == f"{result['parameters']:,}" and facts["epochs"] == "1"
-    assert facts["samples"] == "6 for training, of which 2 for validation; 3 evaluated (test)"
+    assert facts["samples"] == "4 for training; 2 for validation; 3 evaluated (test)"
     assert facts["training time"].endswith(" s") and facts["lowest validation error"].endswith(" at epoch 1")
     assert (run / "config.toml").read_text() in page.text
     assert str(result["worst"]["sample_id"]) in page.cells and result["versions"]["torch"] in page.cells

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo import load, predict
+from pitgeo import load, plots, predict
 from pitgeo.cli import main
 from pitgeo.config import load_config
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
@@ -60,6 +60,7 @@ def test_predictions_are_written_where_fields_belong(run):
     worst = run.evaluation["worst_samples"]
     assert worst[0]["name"] == run.evaluation["worst"]["name"] and worst[0]["name"].endswith(".vtu")
     assert worst[0]["name"].rpartition("/")[2] in (folder / "out" / "report.html").read_text()
+    assert "5 for training; 1 for validation; 2 evaluated (test)" in (folder / "out" / "report.html").read_text()
 
 
 def test_the_number_of_a_mesh_is_the_mean_over_its_points(run):
@@ -159,6 +160,22 @@ def test_series_are_tested_by_rolling_out(series):
         x = torch.cat([x[:, :1], states[-1]], 1)
     sample.x = predictor.config.data.options.test_samples()[0].x
     assert torch.allclose(predictor.predict(sample, 3), torch.cat(states, 1), rtol=1e-5)
+
+
+def test_the_growth_of_errors_is_drawn_for_every_target(tmp_path, monkeypatch):
+    for number in range(4):
+        mesh, changes = small_mesh(number), (1.0, 2.0, 4.0)
+        u, v = mesh.point_data["u"], mesh.point_data["v"]
+        states = [Mesh(mesh.points, mesh.cells, {"u": u * change, "v": v + change}) for change in changes]
+        write_series(tmp_path / "runs" / f"run_{number}.pvd", states, [0.0, 1.0, 2.0])
+    drawn = []
+    monkeypatch.setattr(plots, "error_growth", lambda curves, output: drawn.append(curves))
+    config = make(tmp_path, tmp_path / "runs/*.pvd", [], ["u", "v"], 'data.meshes.series="file"')
+    errors = train(config, tmp_path / "out").evaluation["errors"]
+    assert len(errors) == 8
+    for target in ("u", "v_x", "v_y", "v_z"):
+        means = [errors[f"{target}, step {step}"]["relative_l2"]["mean"] for step in (1, 2)]
+        assert drawn[0][f"{target} relative_l2"] == means
 
 
 def test_series_are_predicted_and_written(series, tmp_path, capsys):
