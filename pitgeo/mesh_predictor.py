@@ -64,8 +64,7 @@ class MeshPredictor(ABC):
                 f"'physical'"
             )
         sample = self.table.mesh_sample(mesh, parameters)
-        for warning in self.outside(mesh, parameters):
-            log.warning("%s: %s", mesh.path or "the mesh", warning)
+        self._warn(mesh, parameters)
         found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         return self._with(mesh, found, parameters)
 
@@ -118,6 +117,7 @@ class MeshPredictor(ABC):
         first = read_mesh(file) if series is None else series.mesh(0)
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)
+        self._warn(first, parameters)
         found = self.fields(self.table.mesh_sample(first, parameters), count)
         states = {ending: values.double().numpy() for ending, values in found.items()}
         known = 1 if series is None else len(series)
@@ -153,6 +153,10 @@ class MeshPredictor(ABC):
                     f"{high:.4g} of the training set: do not rely on the prediction"
                 )
         return list(dict.fromkeys(found))
+
+    def _warn(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> None:
+        for warning in self.outside(mesh, parameters):
+            log.warning("%s: %s", mesh.path or "the mesh", warning)
 
     def _with(
         self,

@@ -79,6 +79,7 @@ class Predictor(MeshPredictor):
                     f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
                     f"{sample.x.shape[-1]} values)"
                 )
+            self._check_logs(sample)
         if not steps and len(samples) == 1 and self._is_large(samples[0]):
             return self._in_chunks(samples[0])
         batch = Batch.from_data_list([self.transform(sample) for sample in samples])
@@ -106,6 +107,18 @@ class Predictor(MeshPredictor):
             state = states[-1].to(batch.x)
             batch.x = torch.cat([batch.x[..., : -state.shape[-1]], state], -1)
         return torch.cat(states, -1)
+
+    def _check_logs(self, sample: PointData) -> None:
+        scaling = self.module.input_scaling
+        if not scaling.has_logs:
+            return
+        for channel in scaling.is_log.nonzero()[:, 0].tolist():
+            low = float(sample.x[..., channel].min())
+            if not low > 0:
+                raise ValueError(
+                    f"Expected positive values of {self.table.input_labels[channel]!r}, whose logarithm {self.path} "
+                    f"was trained on (got {low:g}); mend the file, or leave it out"
+                )
 
     def _is_large(self, sample: PointData) -> bool:
         """Whether the output points are to be taken in parts."""

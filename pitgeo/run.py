@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
 from pitgeo.datasets.meshes import MeshSamples
+from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
@@ -152,6 +153,7 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     shape = _shape(config, samples)
     model = build(config.model.options, shape)
     kinds, logs = config.scaling, _logs(config, table)
+    _check_logs(config, table, parts.held_out)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0])
     targets = _scaling(samples, "y", kinds.targets, logs[1])
     facts = _facts(config, shape, parts.box_scale, table)
@@ -180,9 +182,9 @@ def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
 
 
 def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[PointData]:
-    """Samples as the model takes them, in memory."""
+    """Samples as the model takes them, in memory, or in that of their data set."""
     ready = samples.with_transform(transform, progress)
-    return ready if isinstance(ready, (SharedMesh, MeshSamples)) else list(ready)
+    return ready if isinstance(ready, (SharedMesh, MeshSamples, SeriesSamples)) else list(ready)
 
 
 def _scaling(
@@ -222,6 +224,20 @@ def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
         owners = [field.name for field in fields for _ in range(field.channels)]
         found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])
     return found[0], found[1]
+
+
+def _check_logs(config: RunConfig, table: FieldTable, held_out: Sequence[PointData]) -> None:
+    """Refuse inputs that have no logarithm before training, not where they are first evaluated."""
+    names = [field.name for field in table.inputs for _ in range(field.stored)]
+    if not {*names} & {*config.scaling.log}:
+        return
+    for split, samples in (("validation", held_out), ("test", config.data.options.test_samples())):
+        for name, (low, _) in zip(names, samples.ranges(), strict=True) if hasattr(samples, "ranges") else ():
+            if name in config.scaling.log and not low > 0:
+                raise ValueError(
+                    f"Expected positive values of {name!r}, whose logarithm is scaled (got {low:g} among the {split} "
+                    f"samples); leave the name out of scaling.log"
+                )
 
 
 def _sizes(samples: Sequence[PointData], scalars: int) -> Tensor | None:

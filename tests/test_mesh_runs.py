@@ -106,6 +106,19 @@ def test_inputs_far_from_those_of_training_are_named(run, caplog):
     assert "'load' runs from 50 to 50, outside of the 1" in caplog.text
 
 
+def test_inputs_without_a_logarithm_are_refused(run, tmp_path):
+    mesh = small_mesh(2)
+    below = Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data, {"load": np.array([-1.0])})
+    with pytest.raises(ValueError, match=r"positive values of 'load', whose logarithm .* was trained on \(got -1\)"):
+        load(run.checkpoint).predict_mesh(below)
+    for number in range(6):
+        write_mesh(tmp_path / f"case_{number}.vtu", below if number == 4 else small_mesh(number))
+    changes = ["scaling.log=['load']".replace("'", '"'), 'data.meshes.test=["case_4.vtu"]', "data.meshes.validation=0"]
+    with pytest.raises(ValueError, match=r"positive values of 'load'.* \(got -1 among the test samples\)"):
+        train(make(tmp_path, tmp_path / "*.vtu", ["load"], ["u"], *changes), tmp_path / "out")
+    assert not (tmp_path / "out" / "last.ckpt").exists()
+
+
 def test_a_table_of_parameters_comes_with_new_files(tmp_path, capsys):
     for folder in ("cases", "new"):
         lines = ["file,angle"]
@@ -201,6 +214,15 @@ def test_series_are_predicted_and_written(series, tmp_path, capsys):
     ]
     assert main(single) == 0 and len(read_series(tmp_path / "one" / "run_2_0000.pvd")) == 2
     capsys.readouterr()
+
+
+def test_a_series_far_from_those_of_training_is_named(series, tmp_path, caplog):
+    mesh = small_mesh(2)
+    write_mesh(
+        tmp_path / "far.vtu", Mesh(mesh.points, mesh.cells, {"u": mesh.point_data["u"] + 50}, {}, mesh.field_data)
+    )
+    load(series.checkpoint).write_roll_out(tmp_path / "far.vtu", tmp_path / "far.pvd")
+    assert "far.vtu: 'u' runs from" in caplog.text and "'load'" not in caplog.text
 
 
 def test_steps_want_a_model_of_series(run, tmp_path, capsys):

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
-from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
+from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, named_files, open_series, read_files
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
@@ -176,13 +176,9 @@ class MeshOptions(DataOptions):
         return read_parameters(files, self.parameters, self.name_pattern, {*self.inputs, *self.targets})
 
     def template(self) -> PointData:
-        """The first file's sample; of the other files, nothing is read."""
-        case = self.cases()[self.manifest().train[0]]
-        table, parameters = self._first_table(case)
-        cache = Path(self.cache)
-        readings = read_files([case], {case[0]: parameters}, table, cache, 1, False, bool(self.series))
-        table = self._completed(table, readings, readings)
-        return MeshSamples(readings, table)[0]
+        """The first training sample; all files are read, since categories and planar vectors depend on all."""
+        sample: PointData = self.training_parts()[0][0]
+        return sample
 
     def table(self, sample: PointData) -> FieldTable:
         """Inputs and targets of the samples."""
@@ -206,7 +202,9 @@ class MeshOptions(DataOptions):
     def _open(self, progress: bool) -> _Opened:
         cases = self.cases()
         chosen = tuple(cases[path] for path in self.manifest().files)
-        stats = tuple((path.stat().st_size, path.stat().st_mtime_ns) for case in chosen for path in case)
+        files = [file for case in chosen for path in case for file in (path, *named_files(path))]
+        files += [Path(self.parameters)] if self.parameters else []
+        stats = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.exists())
         return _open(self, chosen, stats, progress)
 
     def _first_table(self, case: Case) -> tuple[FieldTable, Parameters]:
@@ -284,6 +282,19 @@ def warn_of_units(readings: Sequence[Reading]) -> None:
         )
 
 
+def warn_of_copies(readings: Sequence[Reading], train: int) -> None:
+    """Log files to test on or to choose by that hold just what one to train on does."""
+    trained = {reading.cache: reading.path for reading in readings[:train]}
+    copies = [reading for reading in readings[train:] if reading.cache in trained]
+    if copies:
+        log.warning(
+            "%s: Expected files that differ from those to train on (got the content of %s%s); errors will be too small",
+            copies[0].path,
+            trained[copies[0].cache],
+            f", and {len(copies)} such files" if len(copies) > 1 else "",
+        )
+
+
 def _bare(name: str) -> str:
     start, _, rest = name.partition(":")
     return rest if start in PLACES and rest else name
@@ -314,6 +325,7 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     readings = read_files(cases, parameters, table, Path(options.cache), processes, progress, bool(options.series))
     table = options._completed(table, readings[: len(options.manifest().train)], readings)
     warn_of_units(readings)
+    warn_of_copies(readings, len(options.manifest().train))
     for reading in readings:
         if reading.zero:
             raise ValueError(

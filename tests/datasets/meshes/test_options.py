@@ -94,6 +94,33 @@ def test_samples_are_read_by_several_processes(options, monkeypatch):
     assert all(torch.equal(a.x, b.x) for a, b in zip(alone, shared, strict=True))
 
 
+def test_copies_across_splits_are_named(options, folder, caplog):
+    made = options(test=("case_3.vtu",))
+    made.training_parts()
+    assert "content of" not in caplog.text
+    shutil.copy(folder / "case_3.vtu", folder / "again.vtu")
+    made.training_parts()
+    assert "case_3.vtu: Expected files that differ from those to train on" in caplog.text and "again.vtu" in caplog.text
+
+
+def test_a_changed_table_of_parameters_is_read_again(options, folder):
+    table = folder.parent / "table.csv"
+    made = options(inputs=("angle",), categories=(), parameters=str(table))
+    for shift in (0, 100):
+        table.write_text("file,angle\n" + "\n".join(f"case_{number},{number + shift}" for number in range(10)))
+        samples = made.training_parts()[0]
+        for number, sample in enumerate(samples):
+            assert float(sample.x[0, 0]) == int(samples.name(number)[-5]) + shift
+
+
+def test_a_template_has_the_categories_of_all_files(options, folder):
+    mesh = small_mesh(9)
+    kinds = {**mesh.point_data, "material": np.arange(39) % 3 + 4}
+    write_mesh(folder / "case_9.vtu", replace(mesh, point_data=kinds))
+    made = options(test=0, validation=0)
+    assert made.template().x.shape[1] == made.training_parts()[0][0].x.shape[1] == 5
+
+
 def test_a_caller_cannot_spoil_a_sample(options):
     samples = options().training_parts()[0]
     samples[0].x = torch.zeros(1, 1)
