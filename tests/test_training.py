@@ -169,7 +169,7 @@ def test_what_a_run_writes(straight: Callable[[str], Path]) -> None:
     assert checkpoint["pitgeo"] == {"format": 3, "config": {}}
     assert checkpoint["lr_schedulers"][0]["last_epoch"] == EPOCHS * STEPS
     assert checkpoint["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(0, abs=1e-9)
-    assert {key.split(".")[0] for key in checkpoint["state_dict"]} == {"model", "input_scaling", "target_scaling"}
+    assert {key.split(".")[0] for key in checkpoint["state_dict"]} == {"model", "input_scaling", "target_scaling", "sizes"}
     assert not list(folder.glob(".*"))
 
 
@@ -384,7 +384,7 @@ class TestAtomicCheckpointIO:
         with pytest.raises(ValueError, match="without the key 'pitgeo'"):
             read_checkpoint(path)
         torch.save({"pitgeo": {"format": 7, "versions": {"pitgeo": "9.0"}}}, path)
-        with pytest.raises(ValueError, match=r"format 2 .got 7, written by pitgeo 9.0"):
+        with pytest.raises(ValueError, match=r"format 3 .got 7, written by pitgeo 9.0"):
             read_checkpoint(path)
 
 
