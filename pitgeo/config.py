@@ -244,7 +244,9 @@ def _messages(error: ValidationError, run: type[RunConfig], source: str, sources
         if entry["type"] != "extra_forbidden":
             while key not in known and "." in key:  # pydantic adds the member of a union, or the index in a list
                 key = key.rpartition(".")[0]
-        origin = next((text for name, text in sources.items() if _within(key, name) or _within(name, key)), source)
+        exact = [text for name, text in sources.items() if _within(key, name)]
+        within = [text for name, text in sources.items() if _within(name, key)]
+        origin = exact[0] if exact else within[0] if len(within) == 1 else source  # of several, any may be the mistake
         if entry["type"] == "extra_forbidden":
             found, wanted, got = f"{origin}: unknown key {key!r}", _suggest(key, known), ""
         elif entry["type"] == "missing":

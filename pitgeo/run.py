@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from lightning.pytorch.utilities import rank_zero_only
-from torch import Tensor, nn
+from torch import nn
 
 from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
@@ -23,11 +23,11 @@ from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
+from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
-from pitgeo.run_folder import Trained, claim, finished
-from pitgeo.scaling import Scaling
-from pitgeo.training import FORMAT, OperatorModule, fit, read_checkpoint, start_from, torch_device, write_atomic
+from pitgeo.run_folder import Trained, claim, finished, read_start
+from pitgeo.training import FORMAT, OperatorModule, fit, start_from, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
@@ -133,13 +133,12 @@ def dry_run(config: RunConfig) -> list[str]:
 
 def read_parts(config: RunConfig, progress: bool) -> Parts:
     """Read the data of a run, generated first if they are missing; seeds do not matter to them."""
-    options = config.data.options
+    options, earlier = config.data.options, read_start(config)  # a missing checkpoint is found out first
     if not options.is_ready():
         log.info("The raw files of %s are missing: generating them", config.data.name)
         options.prepare(progress=progress)
     raw, validation = options.training_parts(progress)
     table = options.table(raw[0])
-    earlier = _earlier(config)
     box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
@@ -148,28 +147,19 @@ def read_parts(config: RunConfig, progress: bool) -> Parts:
 
 
 def _module(config: RunConfig, parts: Parts) -> OperatorModule:
-    table, samples, earlier = parts.table, parts.samples, _earlier(config)
+    table, samples, earlier = parts.table, parts.samples, read_start(config)
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)
-    kinds, logs = config.scaling, _logs(config, table)
-    _check_logs(config, table, parts.held_out)
-    inputs = _scaling(samples, "x", kinds.inputs, logs[0])
-    targets = _scaling(samples, "y", kinds.targets, logs[1])
+    inputs, targets, sizes = fit_scalings(config, samples, table)
+    check_held_out(config, table, parts.held_out)
     facts = _facts(config, shape, parts.box_scale, table)
     facts["split"] = config.data.options.split_files()
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
-    module = OperatorModule(
-        model, inputs, targets, config.training, facts=facts, scalars=_sizes(samples, table.scalars)
-    )
+    module = OperatorModule(model, inputs, targets, config.training, facts=facts, scalars=sizes)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))
     return module
-
-
-def _earlier(config: RunConfig) -> dict[str, Any] | None:
-    """The checkpoint to start from, if any."""
-    return read_checkpoint(Path(config.training.start_from)) if config.training.start_from else None
 
 
 def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
@@ -185,67 +175,6 @@ def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[P
     """Samples as the model takes them, in memory, or in that of their data set."""
     ready = samples.with_transform(transform, progress)
     return ready if isinstance(ready, (SharedMesh, MeshSamples, SeriesSamples)) else list(ready)
-
-
-def _scaling(
-    samples: Sequence[PointData], key: Literal["x", "y"], kind: Literal["none", "channel", "point"], logs: list[int]
-) -> Scaling:
-    name = {"x": "inputs", "y": "targets"}[key]
-    if kind != "point":
-        if any("y_mask" in sample for sample in samples[:1]) and key == "y":
-            return _masked_scaling(samples, kind, logs)
-        return Scaling.fit((sample[key] for sample in samples), kind, logs)
-    if not isinstance(samples, SharedMesh):
-        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' where meshes differ (got 'point')")
-    if logs:
-        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' with scaling.log (got 'point')")
-    return Scaling.fit_points(getattr(samples, key), samples.grid)
-
-
-def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
-    """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
-    parts = [
-        Scaling.fit(
-            (sample.y[sample.y_mask[:, channel], channel, None] for sample in samples), kind, [0] * (channel in logs)
-        )
-        for channel in range(samples[0].y.shape[1])
-    ]
-    mean, std = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "std"))
-    return Scaling(mean, std, (), logs)
-
-
-def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
-    """Input and target channels whose logarithm is scaled."""
-    found: list[list[int]] = []
-    names = {field.name for field in (*table.inputs, *table.targets) if field.categories is None}
-    if wrong := [name for name in config.scaling.log if name not in names]:
-        raise ValueError(f"Expected scaling.log to name inputs or targets, among {sorted(names)} (got {wrong})")
-    for fields in (table.inputs, table.targets):
-        owners = [field.name for field in fields for _ in range(field.channels)]
-        found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])
-    return found[0], found[1]
-
-
-def _check_logs(config: RunConfig, table: FieldTable, held_out: Sequence[PointData]) -> None:
-    """Refuse inputs that have no logarithm before training, not where they are first evaluated."""
-    names = [field.name for field in table.inputs for _ in range(field.stored)]
-    if not {*names} & {*config.scaling.log}:
-        return
-    for split, samples in (("validation", held_out), ("test", config.data.options.test_samples())):
-        for name, (low, _) in zip(names, samples.ranges(), strict=True) if hasattr(samples, "ranges") else ():
-            if name in config.scaling.log and not low > 0:
-                raise ValueError(
-                    f"Expected positive values of {name!r}, whose logarithm is scaled (got {low:g} among the {split} "
-                    f"samples); leave the name out of scaling.log"
-                )
-
-
-def _sizes(samples: Sequence[PointData], scalars: int) -> Tensor | None:
-    """Root of the mean square of every number of the whole mesh."""
-    if scalars == 0:
-        return None
-    values = torch.stack([sample.y[0, -scalars:].double() for sample in samples])
-    return values.square().mean(0).sqrt().clamp(min=torch.finfo(torch.float32).tiny).float()
 
 
 def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:

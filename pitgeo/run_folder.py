@@ -58,16 +58,30 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
             f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
             f"another folder by --output, or delete it by --overwrite"
         )
-    if config.training.start_from:
+    if read_start(config) is not None:
         _check_start(Path(config.training.start_from), output)
     for name in (*RESULTS, *OTHERS) if overwrite else ():
         path = output / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def read_start(config: RunConfig) -> dict[str, Any] | None:
+    """The checkpoint to start from, if any.
+
+    Raises:
+        FileNotFoundError: If it is not there.
+        ValueError: If it is none of pitgeo's.
+    """
+    if not config.training.start_from:
+        return None
+    try:
+        return read_checkpoint(Path(config.training.start_from))
+    except (FileNotFoundError, ValueError) as error:
+        raise type(error)(f"{error}; it is named by training.start_from") from error
+
+
 def _check_start(start: Path, output: Path) -> None:
-    """Refuse a checkpoint to start from that is not there, or would be deleted or written over."""
-    read_checkpoint(start)
+    """Refuse a checkpoint to start from that would be deleted or written over."""
     if start.resolve().parent == output.resolve():
         raise ValueError(
             f"Expected another folder than {output}, whose {start.name} training.start_from names and which would be "

@@ -366,6 +366,6 @@ def test_names():
 
 def test_without_pyvista_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(ImportError, match=r"pip install pitgeo\[vtk\]"):
+    with pytest.raises(ImportError, match=r"pip install .pitgeo\[vtk\]"):
         geometry_values(square(2), "cell_size", "point")
     assert len(geometry_values(square(2), "coordinates", "cell")) == 4

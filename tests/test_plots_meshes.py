@@ -322,7 +322,7 @@ def test_where_vtk_cannot_draw_the_picture_is_left_out(
 
 def test_without_pyvista_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(ImportError, match=r"pip install pitgeo\[vtk\]"):
+    with pytest.raises(ImportError, match=r"pip install .pitgeo\[vtk\]"):
         mesh_fields([MeshSample("cube", Mesh(CUBE), "point", None, CUBE[:, 0])], tmp_path / "f.png")
 
 

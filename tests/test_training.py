@@ -69,7 +69,7 @@ def module(**options: Any) -> OperatorModule:
         Scaling.fit([sample.x for sample in data], "channel"),
         Scaling.fit([sample.y for sample in data], "channel"),
         TrainingConfig(**training),
-        facts={"format": 2, "config": {}},
+        facts={"format": 3, "config": {}},
     )
 
 
@@ -166,10 +166,15 @@ def test_what_a_run_writes(straight: Callable[[str], Path]) -> None:
     assert float(table[0]["train_loss"]) > float(table[-1]["train_loss"])
     assert list((folder / "tensorboard").iterdir())
     checkpoint = torch.load(folder / "last.ckpt", weights_only=True)
-    assert checkpoint["pitgeo"] == {"format": 2, "config": {}}
+    assert checkpoint["pitgeo"] == {"format": 3, "config": {}}
     assert checkpoint["lr_schedulers"][0]["last_epoch"] == EPOCHS * STEPS
     assert checkpoint["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(0, abs=1e-9)
-    assert {key.split(".")[0] for key in checkpoint["state_dict"]} == {"model", "input_scaling", "target_scaling"}
+    assert {key.split(".")[0] for key in checkpoint["state_dict"]} == {
+        "model",
+        "input_scaling",
+        "target_scaling",
+        "sizes",
+    }
     assert not list(folder.glob(".*"))
 
 
@@ -359,7 +364,7 @@ class TestBatchLoader:
 class TestAtomicCheckpointIO:
     def test_a_full_disk_leaves_the_old_file(self, tmp_path: Path) -> None:
         path = tmp_path / "last.ckpt"
-        AtomicCheckpointIO().save_checkpoint({"pitgeo": {"format": 2}, "weights": torch.ones(2)}, path)
+        AtomicCheckpointIO().save_checkpoint({"pitgeo": {"format": 3}, "weights": torch.ones(2)}, path)
         before = path.read_bytes()
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
@@ -384,7 +389,7 @@ class TestAtomicCheckpointIO:
         with pytest.raises(ValueError, match="without the key 'pitgeo'"):
             read_checkpoint(path)
         torch.save({"pitgeo": {"format": 7, "versions": {"pitgeo": "9.0"}}}, path)
-        with pytest.raises(ValueError, match=r"format 2 .got 7, written by pitgeo 9.0"):
+        with pytest.raises(ValueError, match=r"format 3 .got 7, written by pitgeo 9.0"):
             read_checkpoint(path)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.geometry.grid import load_pyvista, solid
+from pitgeo._vtk import pyvista
+from pitgeo.geometry.grid import solid
 from pitgeo.trees import kd_tree
 
 PAIRS = 1_000_000  # of a point and a simplex, at once
@@ -48,7 +49,7 @@ def _simplices(points: NDArray[np.float64], pieces: Sequence[NDArray[np.int64]],
         polygons = [piece for piece in pieces if piece.shape[1] > 3 and len(piece)]
         if polygons:
             faces = np.concatenate([np.insert(piece, 0, piece.shape[1], axis=1).ravel() for piece in polygons])
-            cut = load_pyvista().PolyData(points, faces=faces).triangulate()
+            cut = pyvista().PolyData(points, faces=faces).triangulate()
             found.append(np.asarray(cut.faces, np.int64).reshape(-1, 4)[:, 1:])
     return np.concatenate(found) if found else np.empty((0, width), np.int64)
 

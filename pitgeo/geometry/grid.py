@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo._vtk import pyvista
 from pitgeo.mesh import Mesh
 
 
@@ -22,15 +22,12 @@ def grid_of(mesh: Mesh) -> Any:
         ImportError: If PyVista is missing.
         ValueError: If VTK has no such cells.
     """
-    pyvista = load_pyvista()
-    points = solid(mesh.points)
-    if mesh.points.shape[1] == 2:
-        points[:, 2] = mesh.plane
+    points = mesh.points_in_space()
     cells = [SimpleNamespace(type=kind, data=nodes) for kind, nodes in mesh.cells if len(nodes)]
     if not cells:
         cells = [SimpleNamespace(type="vertex", data=np.arange(len(points))[:, None])]
     try:
-        return pyvista.from_meshio(
+        return pyvista().from_meshio(
             SimpleNamespace(points=points, cells=cells, cell_sets={}, point_data={}, cell_data={})
         )
     except KeyError as error:
@@ -38,21 +35,6 @@ def grid_of(mesh: Mesh) -> Any:
         raise ValueError(
             f"{where}Expected cells of a type that VTK has (got {error.args[0]!r}); save the mesh with cells of order "
             f"1 or 2"
-        ) from error
-
-
-def load_pyvista() -> Any:
-    """The module, imported when it is needed.
-
-    Raises:
-        ImportError: If it is missing.
-    """
-    try:
-        return importlib.import_module("pyvista")
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"Expected PyVista, which knows the faces and sizes of cells (got no {error.name}); run\n"
-            f"    pip install pitgeo[vtk]"
         ) from error
 
 

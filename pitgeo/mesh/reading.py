@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import re
 import tempfile
 import urllib.parse
 import warnings
@@ -43,11 +44,13 @@ def read(path: Path) -> tuple[Mesh, str]:
     """The same, and what is to be said of it."""
     if not path.is_file():
         raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
+    if not path.stat().st_size:
+        raise ValueError(f"{path}: Expected a mesh file (got an empty one); write it again, or leave it out")
     overlooked.refuse(path)
     try:
         return _by_meshio(path), ""
     except _UnreadableError as error:
-        reason = " ".join(str(error).split())[:500]
+        reason = _brief(str(error), path)
     if path.suffix.lower() not in READABLE:
         series = "; a time series is read by read_series" if path.suffix.lower() in (".xdmf", ".xmf", ".pvd") else ""
         raise ValueError(
@@ -57,12 +60,21 @@ def read(path: Path) -> tuple[Mesh, str]:
     try:
         mesh = read_vtk(path).mesh(path)
     except Exception as error:  # VTK's readers fail in many ways
-        other = " ".join(str(error).removeprefix(f"{path}: ").split())[:500]
+        other = _brief(str(error), path)
+        both = reason if other == reason else f"from meshio: {reason}; from VTK: {other}"
         raise ValueError(
-            f"{path}: Expected a mesh file that meshio or VTK reads (got from meshio: {reason}; from VTK: {other}); "
-            f"open it in ParaView, or in the program that wrote it, and save it as .vtu"
+            f"{path}: Expected a mesh file that meshio or VTK reads (got {both}); is it whole? Else open it in "
+            f"ParaView, or in the program that wrote it, and save it as .vtu"
         ) from error
     return mesh, f"read by VTK, since meshio does not: {reason}"
+
+
+def _brief(text: str, path: Path) -> str:
+    """What a reader said, without the file's name and without what only its programmers understand."""
+    text = " ".join(text.removeprefix(f"{path}: ").split())
+    text = re.sub(rf"Error: Couldn't read file {re.escape(str(path))} as [\w, ]+", "", text)
+    text = re.sub(r";? *(Error parsing input file|ReadXMLInformation|Algorithm vtk).*", "", text).strip(" .;")
+    return text[:300] or "no reason"
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.raw import Raw
 
@@ -37,9 +38,9 @@ def pyvista() -> Any:
         ValueError: If it is not installed.
     """
     try:
-        return importlib.import_module("pyvista")
+        return _vtk.pyvista()
     except ImportError as error:
-        raise ValueError(f"PyVista is missing ({error}); install it: pip install pitgeo[vtk]") from error
+        raise ValueError(str(error)) from error
 
 
 def read_vtk(path: Path) -> Raw:

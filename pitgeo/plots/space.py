@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo._vtk import pyvista
 from pitgeo.mesh import Mesh
 from pitgeo.plots.cells import largest_cells
 
@@ -81,7 +81,7 @@ def render(
     Raises:
         ImportError: If PyVista is not installed.
     """
-    pyvista = _pyvista()
+    vtk = pyvista()
     if not can_render():
         log.warning("Pictures of meshes in space are left out: VTK cannot draw here (no OpenGL, EGL or OSMesa)")
         return None
@@ -93,7 +93,7 @@ def render(
         box = max(float(np.ptp(across)), 1e-30), max(float(np.ptp(up)), 1e-30)
         aspect = float(np.clip(box[1] / box[0], 0.2, 1.25))
         size = width, max(round(width * aspect), 1)
-        plotter = pyvista.Plotter(off_screen=True, window_size=size)
+        plotter = vtk.Plotter(off_screen=True, window_size=size)
         try:
             plotter.background_color = "white"
             center = (np.ptp(across) / 2 + across.min()) * view.right + (np.ptp(up) / 2 + up.min()) * view.up
@@ -152,45 +152,32 @@ def can_render() -> bool:
     return tried.returncode == 0
 
 
-def _pyvista() -> ModuleType:
-    try:
-        import pyvista
-    except ImportError as error:
-        raise ImportError(
-            "Expected PyVista, which draws meshes in space (got no such package); pip install pitgeo[vtk]"
-        ) from error
-    module: ModuleType = pyvista
-    return module
-
-
 def _grid(mesh: Mesh) -> Any:
     """The cells of the highest dimension, by their corners, as a PyVista grid; the points where there are no cells."""
-    pyvista = _pyvista()
     dimension, blocks = largest_cells(mesh)
     if dimension == 0:
         count = len(mesh.points)
         cells = np.stack([np.ones(count, np.int64), np.arange(count)], 1).ravel()
-        return pyvista.UnstructuredGrid(cells, np.ones(count, np.uint8), mesh.points)
+        return pyvista().UnstructuredGrid(cells, np.ones(count, np.uint8), mesh.points)
     rows = [
         np.concatenate([np.full((len(block.corners), 1), block.corners.shape[1]), block.corners], 1).ravel()
         for block in blocks
     ]
     kinds = np.concatenate([np.full(len(block.corners), block.vtk, np.uint8) for block in blocks])
-    grid = pyvista.UnstructuredGrid(np.concatenate(rows), kinds, mesh.points)
+    grid = pyvista().UnstructuredGrid(np.concatenate(rows), kinds, mesh.points)
     grid.cell_data["number"] = np.concatenate([block.numbers for block in blocks])
     return grid
 
 
 def _surface(grid: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[np.int64]]:
     """What of a grid can be seen, and the point or cell of the mesh that each of its points or cells was."""
-    import pyvista
     from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 
     grid.point_data["number"] = np.arange(grid.n_points)
     extract = vtkGeometryFilter()
     extract.SetInputData(grid)
     extract.Update()
-    surface = pyvista.wrap(extract.GetOutput())
+    surface = pyvista().wrap(extract.GetOutput())
     if 0 < surface.GetNumberOfPolys() <= SMOOTHED and surface.GetNumberOfPolys() == surface.n_cells:
         surface = surface.compute_normals(
             cell_normals=False, split_vertices=True, feature_angle=30.0, auto_orient_normals=False

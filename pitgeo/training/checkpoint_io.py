@@ -54,8 +54,8 @@ def read_checkpoint(path: Path, map_location: Any = "cpu") -> dict[str, Any]:
         checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
     except Exception as error:  # torch.load raises what it likes on a broken file
         raise ValueError(
-            f"Expected {path} to be a checkpoint of pitgeo (got a file that cannot be read: "
-            f"{str(error).splitlines()[0] if str(error) else type(error).__name__})"
+            f"Expected {path} to be a checkpoint of pitgeo (got a file that cannot be read: it is broken, or something "
+            f"else); take the best.ckpt or last.ckpt of a run"
         ) from error
     facts = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
     if not isinstance(facts, dict):

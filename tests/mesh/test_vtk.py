@@ -164,9 +164,9 @@ def test_polyhedra_are_refused(tmp_path):
 def test_a_missing_pyvista_is_named(tmp_path, monkeypatch):
     pyvista.Sphere().save(tmp_path / "mesh.vtp")
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(ValueError, match=r"from VTK: PyVista is missing .*pip install pitgeo\[vtk\]"):
+    with pytest.raises(ValueError, match=r"from VTK: Expected PyVista.*pip install .pitgeo\[vtk\]"):
         read_mesh(tmp_path / "mesh.vtp")
-    with pytest.raises(ValueError, match=r"pip install pitgeo\[vtk\]"):
+    with pytest.raises(ValueError, match=r"pip install .pitgeo\[vtk\]"):
         write_mesh(tmp_path / "other.vtp", ZOO["triangles"])
     write_mesh(tmp_path / "other.vtu", ZOO["triangles"])
     assert len(read_mesh(tmp_path / "other.vtu").points) == 9
