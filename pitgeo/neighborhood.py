@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,6 +66,22 @@ class Neighborhood:
         order = torch.argsort(self.index, stable=True)
         count = torch.bincount(self.index, minlength=self.num_sources)
         return order, torch.cat([count.new_zeros(1), count.cumsum(0)])
+
+    def parts(self, edges: int) -> Iterator[tuple[slice, Neighborhood]]:
+        """The neighbourhoods of some targets after others, with at most so many edges or of one target.
+
+        Args:
+            edges: How many.
+
+        Returns:
+            Pairs of the targets' numbers and their neighbourhood.
+        """
+        pointer, first = self.pointer.tolist(), 0
+        while first < self.num_targets:
+            last = max(first + 1, bisect_right(pointer, pointer[first] + edges) - 1)
+            rows = slice(first, last)
+            yield rows, Neighborhood(self.index[pointer[first] : pointer[last]], self.degree[rows], self.num_sources)
+            first = last
 
     @property
     def edge_index(self) -> Tensor:

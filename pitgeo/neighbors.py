@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 # Two roundings of a coordinate, relative: what a tie can lose in the precision that positions were stored in.
 _TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
+# Distances held at a time; searches for more go by parts of the targets.
+_AT_ONCE = 2**22
 
 
 def knn(
@@ -201,9 +203,23 @@ def _search_one(
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
     tree = _tree(sources, metric)
-    n = len(sources)
+    workers = -1 if len(targets) > 4096 else 1  # threads where that pays
+    step = max(1, _AT_ONCE // min(len(sources), k + 8))
+    parts = [
+        _search_rows(tree, targets[first : first + step], k, r, slack, workers)
+        for first in range(0, len(targets), step)
+    ]
+    columns, degrees, lonely = zip(*parts, strict=True)
+    return np.concatenate(columns), np.concatenate(degrees), sum(lonely)
+
+
+def _search_rows(
+    tree: Any, targets: Array, k: int, r: float | None, slack: float, workers: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The same for some of the targets."""
+    n = int(tree.n)
     width = min(n, k + 8)
-    distance, index = _nearest(tree, targets, width)
+    distance, index = _nearest(tree, targets, width, workers)
     kth = distance[:, k - 1]
     lonely = 0 if r is None else int((kth > r + slack).sum())
     limit = kth + slack if r is None else np.maximum(r, kth) + slack
@@ -218,7 +234,7 @@ def _search_one(
             break
         rows = rows[~done]
         width = min(n, 2 * width)
-        distance, index = _nearest(tree, targets[rows], width)
+        distance, index = _nearest(tree, targets[rows], width, workers)
     row = np.concatenate([part[0] for part in keep_rows])
     column = np.concatenate([part[1] for part in keep_rows])
     order = np.lexsort((column, row))
@@ -235,10 +251,10 @@ def _tree(sources: Array, metric: Metric) -> Any:
     return kd_tree(sources, boxsize=period)
 
 
-def _nearest(tree: Any, targets: Array, width: int) -> tuple[Array, NDArray[np.int64]]:
-    """Distances and numbers of the ``width`` nearest sources, nearest first; threads where that pays."""
-    distance, index = tree.query(targets, k=np.arange(1, width + 1), workers=-1 if len(targets) > 4096 else 1)
-    return distance, index.astype(np.int64)
+def _nearest(tree: Any, targets: Array, width: int, workers: int) -> tuple[Array, NDArray[np.int64]]:
+    """Distances and numbers of the ``width`` nearest sources, nearest first."""
+    distance, index = tree.query(targets, k=np.arange(1, width + 1), workers=workers)
+    return distance, index.astype(np.int64, copy=False)
 
 
 def _wrap(positions: Array, length: Array) -> Array:
@@ -295,5 +311,5 @@ def spacing(pos: Tensor, metric: Metric | None = None) -> float:
     points = np.unique(points, axis=0)
     if len(points) < 2:
         return 0.0
-    distance, _ = _nearest(_tree(points, metric), points, 2)
+    distance, _ = _nearest(_tree(points, metric), points, 2, -1 if len(points) > 4096 else 1)
     return float(np.median(distance[:, 1]))

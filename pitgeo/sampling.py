@@ -15,6 +15,9 @@ __all__ = ["farthest_points", "grid_points", "regular_points"]
 
 log = logging.getLogger(__name__)
 
+MANY = 20_000
+"""From so many points on, a processor samples them axis by axis: the same points, several times as fast."""
+
 
 def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
     """Numbers of ``number`` points chosen by farthest point sampling, ``[number]``, int64.
@@ -43,6 +46,8 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
     start = int((points - points.mean(0)).square().sum(1).argmax())
     if metric.is_periodic:
         chosen = _farthest_by_metric(points, start, number, metric)
+    elif len(points) >= MANY and points.device.type == "cpu":
+        chosen = _farthest_by_axis(points, start, number)
     else:
         order = torch.arange(len(points), device=points.device)
         order[0], order[start] = start, 0
@@ -66,6 +71,22 @@ def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric)
         chosen.append(int(nearest.argmax()))
         nearest = torch.minimum(nearest, metric.squared(points, points[chosen[-1]]))
     return torch.tensor(chosen, device=points.device)
+
+
+def _farthest_by_axis(points: Tensor, start: int, number: int) -> Tensor:
+    """The same as torch-cluster's, with nothing allocated on the way."""
+    axes = [axis.contiguous() for axis in points.unbind(1)]
+    nearest = torch.full_like(axes[0], torch.inf)
+    squared, part = torch.empty_like(nearest), torch.empty_like(nearest)
+    chosen = [start]
+    for _ in range(number - 1):
+        last = chosen[-1]
+        squared.zero_()
+        for axis in axes:
+            squared.add_(torch.sub(axis, axis[last], out=part).square_())
+        torch.minimum(nearest, squared, out=nearest)
+        chosen.append(int(nearest.argmax()))
+    return torch.tensor(chosen)
 
 
 def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:

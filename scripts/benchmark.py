@@ -5,6 +5,8 @@ The twins work on full [B, H, N, N] matrices: "recompute" makes distances, quant
 layer, as the authors' public code does; "cached" makes distances and masks once a batch. Every case runs in a fresh
 process, by turns, so that memory is the growth of that process's peak resident size and slow drifts of the machine
 fall on all alike. Writes a JSON file and a table.
+
+With --predict-points, times a prediction on mesh files of so many points instead, see pitgeo/studies/large_files.py.
 """
 
 from __future__ import annotations
@@ -142,10 +144,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("runs/benchmark.json"))
+    parser.add_argument("--predict-points", type=int, nargs="+", help="sizes of mesh files to predict on, one thread")
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
         print(json.dumps(measure(options.case, options)))
+        return
+    if options.predict_points:
+        from pitgeo.studies.large_files import format_large_files, run_large_files
+
+        print(format_large_files(run_large_files(options.output.parent, options.predict_points)))
         return
     rows: dict[str, list[dict[str, object]]] = {case: [] for case in CASES}
     for turn in range(options.rounds):
@@ -163,7 +171,7 @@ def main() -> None:
             "parameters": runs[0]["parameters"],
         }  # fmt: skip
     facts = {
-        **{name: value for name, value in vars(options).items() if name not in ("output", "case")},
+        **{name: value for name, value in vars(options).items() if name not in ("output", "case", "predict_points")},
         "torch": torch.__version__, "machine": platform.processor() or platform.machine(), "date": str(date.today()),
     }  # fmt: skip
     options.output.parent.mkdir(parents=True, exist_ok=True)

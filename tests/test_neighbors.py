@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from pitgeo import neighbors
 from pitgeo.metric import Metric
 from pitgeo.neighbors import batch_pointer, knn, quantile, radius, spacing
 from tests.reference import quantile_mask, squared_distances
@@ -43,6 +44,21 @@ def test_quantile_keeps_every_tie_on_a_grid(side, q):
     k = math.floor(q * (side**2 - 1) + 1e-9) + 1
     expected = squared <= squared.sort(1).values[:, k - 1 : k]
     assert torch.equal(dense(quantile(points[rows], points, q)), expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1000])
+def test_searches_in_parts_find_the_same(at_once, monkeypatch):
+    points, cloud = grid(7, 3), torch.rand(90, 3)
+    calls = [
+        lambda: quantile(points, points, 0.05),  # many ties: rows are widened
+        lambda: quantile(cloud, points, 0.3, Metric((1.5, 0.0, 1.2))),
+        lambda: radius(cloud, points, 0.12),
+        lambda: knn(points, cloud, 4, None, torch.arange(343) // 200, torch.arange(90) // 50),
+    ]
+    whole = [call() for call in calls]
+    monkeypatch.setattr(neighbors, "_AT_ONCE", at_once)
+    for call, hood in zip(calls, whole, strict=True):
+        assert torch.equal(call().edge_index, hood.edge_index)
 
 
 def test_one_axis_may_repeat_alone():

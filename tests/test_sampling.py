@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from pitgeo import sampling
 from pitgeo.metric import Metric
 from pitgeo.sampling import farthest_points, grid_points, regular_points
 
@@ -25,6 +26,20 @@ def test_farthest_points_equal_the_definition(number):
 def test_farthest_points_do_not_depend_on_the_order_of_points():
     points, order = torch.rand(100, 2, dtype=torch.float64), torch.randperm(100)
     assert torch.equal(points[farthest_points(points, 20)], points[order][farthest_points(points[order], 20)])
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_many_points_are_sampled_like_few(dimension, dtype, monkeypatch):
+    side = {1: 300, 2: 23, 3: 9}[dimension]
+    grid = torch.cartesian_prod(*[torch.linspace(0, 1, side, dtype=dtype)] * dimension).view(-1, dimension)
+    clouds = [torch.rand(500, dimension, dtype=dtype), grid, torch.rand(50, dimension, dtype=dtype).repeat(4, 1)]
+    few = [farthest_points(points, 70) for points in clouds]
+    calls, original = [], sampling._farthest_by_axis
+    monkeypatch.setattr(sampling, "_farthest_by_axis", lambda *given: calls.append(1) or original(*given))
+    monkeypatch.setattr(sampling, "MANY", 1)
+    assert [farthest_points(points, 70).tolist() for points in clouds] == [chosen.tolist() for chosen in few]
+    assert len(calls) == 3
 
 
 def test_farthest_points_by_number_are_that_many():

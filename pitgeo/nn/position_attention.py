@@ -17,6 +17,7 @@ from pitgeo.nn.dense import at_least_single
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
+_EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
 _SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
 
 
@@ -98,8 +99,14 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if not torch.compiler.is_compiling():
             self._check(x, sources, targets)
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        weights = self._weights(sources, targets, hood)
         value = self.value(x)
+        if self.backend == "fused" and not return_attention_weights and self._goes_in_parts(hood):
+            parts = [
+                attend(value, self._weights(sources, targets[rows], part), part, self.value.heads)
+                for rows, part in hood.parts(_EDGES_AT_ONCE)
+            ]
+            return torch.cat(parts, -2)
+        weights = self._weights(sources, targets, hood)
         if self.backend == "fused" and not self.explain:
             out = attend(value, weights, hood, self.value.heads)
         else:
@@ -126,6 +133,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if order is None:
             return hood.edge_index, weights
         return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
+
+    def _goes_in_parts(self, hood: Neighborhood) -> bool:
+        """Whether targets are taken some at a time."""
+        if torch.compiler.is_compiling() or torch.is_grad_enabled() or self.explain:
+            return False
+        return hood.num_edges > _EDGES_AT_ONCE
 
     def _weights(self, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
         sources, targets = at_least_single(sources), at_least_single(targets)

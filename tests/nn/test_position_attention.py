@@ -15,6 +15,7 @@ from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import knn, quantile, radius
 from pitgeo.nn import PositionAttention
+from pitgeo.nn import position_attention as module
 from pitgeo.testing import (
     assert_linear_in_values,
     assert_permutation_equivariant,
@@ -83,6 +84,24 @@ def test_samples_on_a_shared_mesh(backend):
     out = made(x, (pos, targets), hood)
     assert out.shape == (3, 15, 6)
     assert torch.allclose(out, torch.stack([made(one, (pos, targets), hood) for one in x]), atol=1e-12)
+
+
+def test_without_gradients_many_edges_are_taken_in_parts(monkeypatch):
+    made, calls = layer(5, 6, heads=2, dtype=torch.float32), []
+    x, pos, targets = torch.rand(3, 40, 5), torch.rand(40, 2), torch.rand(30, 2)
+    hood = quantile(targets, pos, 0.2)
+    whole = made(x, (pos, targets), hood), made(x[0], (pos, targets), hood)
+    original = module.attend
+    monkeypatch.setattr(module, "attend", lambda *given: calls.append(1) or original(*given))
+    monkeypatch.setattr(module, "_EDGES_AT_ONCE", 50)
+    with torch.no_grad():
+        parts = made(x, (pos, targets), hood), made(x[0], (pos, targets), hood.edge_index)
+        weighted, _ = made(x[0], (pos, targets), hood, return_attention_weights=True)
+    assert len(calls) == 2 * 5 + 1
+    assert torch.equal(parts[0], whole[0]) and torch.equal(parts[1], whole[1]) and torch.equal(weighted, whole[1])
+    calls.clear()
+    made(x, (pos, targets), hood).sum().backward()
+    assert len(calls) == 1
 
 
 def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():

@@ -1,0 +1,20 @@
+"""Graphs in row-pointer form."""
+
+import pytest
+import torch
+
+from pitgeo.neighborhood import Neighborhood
+
+
+@pytest.mark.parametrize("edges", [1, 7, 20, 10_000])
+def test_parts_are_the_whole(edges):
+    degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0])
+    hood = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
+    found = list(hood.parts(edges))
+    assert [rows.start for rows, _ in found] == [0, *(rows.stop for rows, _ in found[:-1])] and found[-1][0].stop == 10
+    shifted = [part.edge_index + torch.tensor([[0], [rows.start]]) for rows, part in found]
+    assert torch.equal(torch.cat(shifted, 1), hood.edge_index)
+    for rows, part in found:
+        assert part.num_targets == rows.stop - rows.start and part.num_sources == 6
+        assert part.num_edges <= edges or part.num_targets == 1
+    assert len(found) == {1: 9, 7: 6, 20: 3, 10_000: 1}[edges]
