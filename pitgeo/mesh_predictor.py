@@ -91,13 +91,17 @@ class MeshPredictor(ABC):
         options: Any = self.config.data.options
         wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
         pattern: str = getattr(options, "name_pattern", "")
-        if table is None and getattr(options, "parameters", None):
+        own: str = getattr(options, "parameters", "")
+        if table is not None or not own:
+            return read_parameters(files, str(table or ""), pattern, wanted)
+        found = read_parameters(files, "", pattern, wanted)
+        for file in files:
             try:
-                return read_parameters(files, options.parameters, pattern, wanted)
-            except (FileNotFoundError, ValueError) as error:  # these may be other files, which hold their numbers
-                log.debug("No parameters: %s", error)
-                return {file: {} for file in files}
-        return read_parameters(files, str(table or ""), pattern, wanted)
+                found[file].update(read_parameters([file], own, "", wanted)[file])
+                log.info("%s: numbers by its name from %s, the table of the training files", file, own)
+            except (FileNotFoundError, ValueError) as error:  # it may be another file, which holds its numbers
+                log.debug("%s: no numbers from the table of the training files: %s", file, error)
+        return found
 
     def write_roll_out(
         self, file: Path, output: Path, steps: int | None = None, parameters: Mapping[str, float] | None = None

@@ -26,7 +26,7 @@ from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
-from pitgeo.run_folder import Trained, claim, finished, read_start
+from pitgeo.run_folder import Trained, check_scale, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, fit, start_from, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
@@ -89,6 +89,8 @@ def train(
             return done
         parts = (read or read_parts)(config, progress)
         module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
+        if resume:
+            check_scale(module.facts["box_scale"], output / "last.ckpt")
         if first:
             write_atomic(output / "config.toml", to_toml(config).encode())
             if (split := module.facts["split"]) is not None:

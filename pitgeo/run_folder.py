@@ -123,6 +123,20 @@ def _at(table: Any, key: str) -> Any:
     return table
 
 
+def check_scale(scale: float | None, last: Path) -> None:
+    """Refuse to go on where positions would be scaled otherwise than before.
+
+    Raises:
+        ValueError: If the checkpoint says so: the data, or the run it started from, have changed.
+    """
+    before = read_checkpoint(last)["pitgeo"]["box_scale"]
+    if scale != before:
+        raise ValueError(
+            f"Expected positions to be scaled by {before}, as in {last} (got {scale}): the data, or the checkpoint named "
+            f"by training.start_from, have changed since; put them back, or start another run by --output"
+        )
+
+
 def finished(config: RunConfig, output: Path) -> Trained | None:
     """What a finished run left: the test set is not touched again."""
     report, metrics = output / "evaluation.json", output / "metrics.csv"

@@ -1,5 +1,6 @@
 """Starting from another run's weights, on other inputs and targets."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,17 @@ def test_a_run_without_test_files_is_refused_before_training(folder, tmp_path):
     with pytest.raises(ValueError, match="samples to test on"):
         train(config(folder, ["a"], ["w"], "data.meshes.test=0"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_run_goes_on_with_the_scale_that_it_began_with(folder, earlier, tmp_path):
+    start = tmp_path / "start.ckpt"
+    shutil.copy(earlier, start)
+    changed = config(folder, ["a"], ["w"], f'training.start_from="{start}"', "training.epochs=2")
+    done = train(changed, tmp_path / "run")
+    for name in ("evaluation.json", "metrics.csv"):
+        (tmp_path / "run" / name).unlink()  # as if it had not been finished
+    content = torch.load(start, weights_only=True)
+    content["pitgeo"]["box_scale"] *= 2
+    torch.save(content, start)
+    with pytest.raises(ValueError, match=r"scaled by .*last.ckpt .*training.start_from, have changed"):
+        train(changed, done.checkpoint.parent, resume=True)
