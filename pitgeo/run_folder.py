@@ -132,8 +132,8 @@ def check_scale(scale: float | None, last: Path) -> None:
     before = read_checkpoint(last)["pitgeo"]["box_scale"]
     if scale != before:
         raise ValueError(
-            f"Expected positions to be scaled by {before}, as in {last} (got {scale}): the data, or the checkpoint named "
-            f"by training.start_from, have changed since; put them back, or start another run by --output"
+            f"Expected positions to be scaled by {before}, as in {last} (got {scale}): the data, or the checkpoint "
+            f"named by training.start_from, have changed since; put them back, or start another run by --output"
         )
 
 
