@@ -39,6 +39,9 @@ PUBLIC = {
         "write_mesh",
         "write_series",
     ],
+    "pitgeo.fields": ["FieldTable", "MeshField", "cells_from_points", "field_values", "find_field", "points_from_cells"],
+    "pitgeo.geometry": ["GEOMETRY", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
+    "pitgeo.datasets.meshes": ["MeshOptions", "MeshSamples"],
     "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
     "pitgeo.testing": [
         "assert_batch_independent",
