@@ -52,17 +52,27 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
         return
     for part in output.glob(".*.part"):  # of a process that was killed while it wrote
         part.unlink()
-    found = [name for name in RESULTS if (output / name).exists()]
-    if found and not overwrite:
-        raise ValueError(
-            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
-            f"another folder by --output, or delete it by --overwrite"
-        )
+    if not overwrite:
+        check_free(output)
     if read_start(config) is not None:
         _check_start(Path(config.training.start_from), output)
     for name in (*RESULTS, *OTHERS) if overwrite else ():
         path = output / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def check_free(output: Path) -> None:
+    """Refuse a folder that holds a run.
+
+    Raises:
+        ValueError: If there are results.
+    """
+    found = [name for name in RESULTS if (output / name).exists()]
+    if found:
+        raise ValueError(
+            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
+            f"another folder by --output, or delete it by --overwrite"
+        )
 
 
 def read_start(config: RunConfig) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from pitgeo.config import parse_config
 from pitgeo.mesh import Mesh, from_meshio, write_mesh
 from pitgeo.predict import Predictor, load
 from pitgeo.run import train
-from pitgeo.run_folder import claim
+from pitgeo.run_folder import check_free
 
 __all__ = ["DEFAULTS", "as_mesh", "train_surrogate"]
 
@@ -91,7 +91,7 @@ def train_surrogate(
     given = {"files": str(folder / "*.vtu"), "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
-    claim(config, output)
+    check_free(output)
     for earlier in folder.glob("sample_*.vtu"):
         earlier.unlink()
     for number, mesh in enumerate(meshes):

@@ -6,8 +6,12 @@ import torch
 
 @pytest.fixture(autouse=True)
 def same_start():
-    """The same random numbers every run; torch warns every time, so that no test hides behind an earlier one."""
+    """The same random numbers every run; torch warns every time, so that no test hides behind an earlier one.
+
+    A training has its process flush denormal numbers; the next test is to have them again.
+    """
     torch.manual_seed(0)
     torch.set_warn_always(True)
     yield
     torch.set_warn_always(False)
+    torch.set_flush_denormal(False)

@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from skfem.helpers import ddot, grad, transpose
 
 import pitgeo.generators
+from pitgeo import processes
 from pitgeo.generators import elasticity, resumable
 from pitgeo.generators.elasticity import FILES, MESH, draw_theta, generate, picture, solve
 from pitgeo.generators.elasticity_mesh import (
@@ -542,7 +543,7 @@ def test_the_pool_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.Monke
             return super().submit(function, *arguments, **options)
 
     monkeypatch.setattr(elasticity, "_CHUNK", 2)
-    monkeypatch.setattr(resumable, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", Pool)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     generate(tmp_path / "two", 5, processes=2, progress=False)

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
+from pitgeo import processes
 from pitgeo.generators import resumable, vorticity
 from pitgeo.generators.vorticity import FILE, draw_vorticity, forcing, generate, picture, solve, spectrum
 from pitgeo.generators.vorticity_solver import VorticitySolver
@@ -319,7 +320,7 @@ def test_a_sample_does_not_depend_on_the_number_asked_for_nor_on_processes(
         def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
             return super().submit(*pickle.loads(pickle.dumps((function, *arguments))), **options)
 
-    monkeypatch.setattr(resumable, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", Pool)
     generate(tmp_path / "two", 5, processes=2, progress=False, step=0.1)
     np.testing.assert_array_equal(read(tmp_path / "two"), read(tmp_path / "more"))
 
