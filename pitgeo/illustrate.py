@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pitgeo import plots
+from pitgeo.data import PointData
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import write_mesh
 from pitgeo.nn import PiT, PositionAttention
@@ -54,6 +55,15 @@ def draw(
         text = LABELS.get(label, label.replace("_", " "))
         if isinstance(getattr(samples, "table", None), FieldTable):
             _draw_on_meshes(samples, predictions, chosen, channel, result, folder / name, text)
+        elif _is_curve(samples, first):
+            titled = {_title(which, result): number for which, number in chosen.items()}
+            curves = [
+                plots.MeshSample(
+                    title, samples.mesh(number), "point", samples[number].y[:, channel], predictions[number][:, channel]
+                )
+                for title, number in titled.items()
+            ]
+            plots.mesh_fields(curves, folder / name, text)
         elif axes < 3:
             rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
             draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
@@ -107,6 +117,14 @@ def _draw_on_meshes(
         plots.mesh_fields(rows, output, label)
     except ImportError as error:
         log.warning("%s is not drawn: %s", output.name, error)
+
+
+def _is_curve(samples: Any, sample: PointData) -> bool:
+    """Whether the points are those of a line in the plane, whose values are read over its length."""
+    if sample.pos.shape[1] != 2 or not hasattr(samples, "mesh"):
+        return False
+    cells = samples.mesh(0).cells
+    return bool(cells) and all(kind.startswith("line") for kind, _ in cells)
 
 
 def _title(which: str, result: dict[str, Any]) -> str:
