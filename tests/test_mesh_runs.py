@@ -253,3 +253,19 @@ def test_a_changed_folder_cannot_mix_up_the_splits(tmp_path, capsys):
     assert "was not trained on" in capsys.readouterr().err
     fresh = str([f"case_{number}.vtu" for number in (20, 21)]).replace("'", '"')
     assert main([*command, "--set", f"data.meshes.test={fresh}"]) == 0
+
+
+CARS = Path(__file__).parents[2] / "shared" / "cases" / "fields"
+
+
+@pytest.mark.skipif(not CARS.is_dir(), reason="the collection of meshes is not beside the project")
+def test_surfaces_of_three_cars(tmp_path):
+    """Real surfaces in 3D, from file to file: that it runs, not that one epoch learns anything."""
+    config = make(
+        tmp_path, CARS / "car_*.vtu", ["normal"], ["pressure"], "data.meshes.test=1", "data.meshes.validation=1"
+    )
+    done = train(config, tmp_path / "out")
+    test = json.loads((tmp_path / "out" / "split.json").read_text())["test"][0]
+    found = load(done.checkpoint).predict_mesh(read_mesh(test))
+    assert found.point_data["pressure_prediction"].shape == (3586,)
+    assert np.isfinite(found.point_data["pressure_error"]).all() and found.cells[0][1].shape == (7168, 3)

@@ -246,9 +246,16 @@ class _Opened:
         chosen, numbers = self.readings[start:stop], range(start, stop)
         if self.options.series:
             return SeriesSamples(self._separate(chosen, numbers), self.steps(chosen) if is_test else 0)
-        if len(self.readings) > 1 and len({reading.points for reading in self.readings}) == 1 and chosen:
+        if self.is_shared and chosen:
             return SharedMeshSamples(chosen, self.table, numbers)
         return self._separate(chosen, numbers)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all files hold one mesh, and their fields fit into the memory (twice, while they are read)."""
+        size = 2 * sum(reading.cache.stat().st_size for reading in self.readings)
+        one = len(self.readings) > 1 and len({reading.points for reading in self.readings}) == 1
+        return one and size <= self.options.memory * 1e9
 
     def _separate(self, chosen: Sequence[Reading], numbers: Sequence[int]) -> MeshSamples:
         processes = self.options.processes or cores()
@@ -332,6 +339,7 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
                 f"{reading.path}: Expected targets that are not zero throughout (got {reading.zero[0]!r}), since "
                 f"errors are relative to their size; leave the file out, or the target"
             )
-    if len(readings) > 1 and len({reading.points for reading in readings}) == 1:
+    opened = _Opened(options, table, tuple(readings))
+    if opened.is_shared and not options.series:
         log.info("All %d files hold one mesh: its points and graphs are kept once", len(readings))
-    return _Opened(options, table, tuple(readings))
+    return opened

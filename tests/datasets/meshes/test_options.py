@@ -144,6 +144,8 @@ def test_files_on_one_mesh_share_it(options, folder):
     assert isinstance(part, SharedMeshSamples) and part.mesh(0).path == train.mesh(2).path
     batch = train.with_transform(PREPARE).batch([1, 3])
     assert batch.x.shape == (2, 30, 3) and batch.pos.shape == (30, 2) and batch.has_graph("decoder")
+    separate = options(memory=1e-6).training_parts()[0]  # which would not fit
+    assert isinstance(separate, MeshSamples) and torch.equal(separate[3].y, train[3].y)
 
 
 def test_planar_vectors_lose_their_zeros(options, folder):
