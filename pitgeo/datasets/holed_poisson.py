@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from pitgeo.data import PointData
 from pitgeo.datasets.dual_cells import dual_cells
 from pitgeo.datasets.external import check_file, shuffled_numbers
 from pitgeo.datasets.fields import check_finite
+from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.mesh import Mesh
 
 POINTS, TRAIN, TEST = 1352, 96, 25
@@ -23,10 +21,8 @@ FILE = "holed_poisson.pt"
 SHA256 = "1fda41d108aa9901e16081b01f74e2a496f7b6340ed733e7a2df01bd943d71d1"
 SOURCE = "https://github.com/mathLab/PINA, file tutorials/tutorial22/holed_poisson.pt"
 
-Transform = Callable[[PointData], PointData]
 
-
-class HoledPoisson(Sequence[PointData]):
+class HoledPoisson(ListedSamples):
     r"""Finite-element solutions of :math:`-\Delta u = 10` on the unit square without a square of side 0.3.
 
     The solution is 0 on the outer boundary and on the hole's, whose lower left corner takes 11 x 11 places. One mesh
@@ -71,40 +67,22 @@ class HoledPoisson(Sequence[PointData]):
         count = {"train": TRAIN, "test": TEST}.get(split, 1) if samples is None else samples
         numbers = shuffled_numbers(path, len(raw["mu"]), split, count, others)
         self.triangles = _counter_clockwise(path, raw["x"], raw["y"], raw["triang"])
-        self.samples = [
-            PointData(
-                pos=_tensor(np.stack([raw["x"][:, number], raw["y"][:, number]], -1)),
-                x=_tensor(np.tile(raw["mu"][number], (len(raw["u"]), 1))) if self.inputs else None,
-                y=_tensor(raw["u"][:, number, None]),
-                sample_id=int(number),
-            )
-            for number in numbers
-        ]
         self.raw_pos = [np.stack([raw["x"][:, number], raw["y"][:, number]], -1) for number in numbers]
+        super().__init__(
+            [
+                PointData(
+                    pos=_tensor(pos),
+                    x=_tensor(np.tile(raw["mu"][number], (len(raw["u"]), 1))) if self.inputs else None,
+                    y=_tensor(raw["u"][:, number, None]),
+                    sample_id=int(number),
+                )
+                for number, pos in zip(numbers, self.raw_pos, strict=True)
+            ]
+        )
 
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    @overload
-    def __getitem__(self, index: int) -> PointData: ...
-    @overload
-    def __getitem__(self, index: slice) -> HoledPoisson: ...
-    def __getitem__(self, index: int | slice) -> PointData | HoledPoisson:
-        if not isinstance(index, slice):
-            return self.samples[index]
-        result = copy.copy(self)
-        result.samples, result.raw_pos = self.samples[index], self.raw_pos[index]
-        return result
-
-    def __iter__(self) -> Iterator[PointData]:
-        return iter(self.samples)
-
-    def with_transform(self, transform: Transform, progress: bool = False) -> HoledPoisson:
-        """The same samples, each transformed."""
-        result = copy.copy(self)
-        bar = tqdm(self.samples, desc="points and graphs", unit="sample", disable=not progress)
-        result.samples = [transform(sample) for sample in bar]
-        return result
+    def cut(self, part: slice) -> None:
+        """Keep a part of what belongs to the samples beside them."""
+        self.raw_pos = self.raw_pos[part]
 
     def mesh(self, index: int) -> Mesh:
         """A sample as a mesh of triangles, positions as they came."""
