@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pitgeo import plots
-from pitgeo.data import PointData
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import write_mesh
+from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.predict import Predictor
 
@@ -49,23 +48,17 @@ def draw(
     labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
     first = samples[chosen["median"]]
     axes = first.pos.shape[1]
+    table: FieldTable | None = getattr(samples, "table", None)
+    meshes = _meshes(samples, chosen, table, axes)
     for channel in channels:
         label = labels[channel]
         name = "fields.png" if len(labels) == 1 else f"fields_{_file_name(label)}.png"
         text = LABELS.get(label, label.replace("_", " "))
-        if isinstance(getattr(samples, "table", None), FieldTable):
-            _draw_on_meshes(samples, predictions, chosen, channel, result, folder / name, text)
-        elif _is_curve(samples, first):
-            titled = {_title(which, result): number for which, number in chosen.items()}
-            curves = [
-                plots.MeshSample(
-                    title, samples.mesh(number), "point", samples[number].y[:, channel], predictions[number][:, channel]
-                )
-                for title, number in titled.items()
-            ]
-            plots.mesh_fields(curves, folder / name, text)
+        cases = {_title(which, result): number for which, number in chosen.items()}
+        if meshes:
+            _draw_on_meshes(meshes, cases, samples, predictions, channel, table, folder / name, text)
         elif axes < 3:
-            rows = [_row(samples, predictions, which, number, channel, result) for which, number in chosen.items()]
+            rows = [_row(title, samples, predictions, number, channel) for title, number in cases.items()]
             draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
             draw_fields(rows, folder / name, text)
         else:
@@ -92,39 +85,43 @@ def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]
     ]
 
 
+def _meshes(samples: Any, chosen: dict[str, int], table: FieldTable | None, axes: int) -> dict[int, Mesh]:
+    """Meshes to draw on: those of mesh files, or lines in the plane, whose values are read over their length."""
+    if not hasattr(samples, "mesh") or (table is None and axes != 2):
+        return {}
+    meshes: dict[int, Mesh] = {number: samples.mesh(number) for number in {*chosen.values()}}
+    kinds = {kind for mesh in meshes.values() for kind, _ in mesh.cells}
+    is_curve = bool(kinds) and all(kind.startswith("line") for kind in kinds)
+    return meshes if table is not None or is_curve else {}
+
+
 def _draw_on_meshes(
+    meshes: dict[int, Mesh],
+    cases: dict[str, int],
     samples: Any,
     predictions: Sequence[Tensor],
-    chosen: dict[str, int],
     channel: int,
-    result: dict[str, Any],
+    table: FieldTable | None,
     output: Path,
     label: str,
 ) -> None:
-    """A target on the cells of the files' meshes; numbers of whole meshes are not drawn."""
-    table: FieldTable = samples.table
-    number = channel % len(table.target_labels)  # of a series, one after the other
-    field = [field for field in table.targets for _ in range(field.channels)][number]
-    if field.place == "mesh":
+    """A target on the cells of meshes; numbers of whole meshes are not drawn."""
+    field = None
+    if table is not None:
+        of_channels = [field for field in table.targets for _ in range(field.channels)]
+        field = of_channels[channel % len(of_channels)]  # of a series, one after the other
+    place = "point" if field is None else field.place
+    if place == "mesh":
         return
     rows = []
-    for which, index in chosen.items():
-        mesh = samples.mesh(index)
-        rows_of = table.rows(mesh, field)
-        truth, prediction = (values[rows_of, channel].numpy() for values in (samples[index].y, predictions[index]))
-        rows.append(plots.MeshSample(_title(which, result), mesh, field.place, truth, prediction))
+    for title, number in cases.items():
+        at = slice(None) if table is None or field is None else table.rows(meshes[number], field)
+        truth, prediction = (values[at, channel].numpy() for values in (samples[number].y, predictions[number]))
+        rows.append(plots.MeshSample(title, meshes[number], place, truth, prediction))
     try:
         plots.mesh_fields(rows, output, label)
     except ImportError as error:
         log.warning("%s is not drawn: %s", output.name, error)
-
-
-def _is_curve(samples: Any, sample: PointData) -> bool:
-    """Whether the points are those of a line in the plane, whose values are read over its length."""
-    if sample.pos.shape[1] != 2 or not hasattr(samples, "mesh"):
-        return False
-    cells = samples.mesh(0).cells
-    return bool(cells) and all(kind.startswith("line") for kind, _ in cells)
 
 
 def _title(which: str, result: dict[str, Any]) -> str:
@@ -137,9 +134,7 @@ def _file_name(label: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in label)
 
 
-def _row(
-    samples: Any, predictions: Sequence[Tensor], which: str, number: int, channel: int, result: dict[str, Any]
-) -> plots.FieldSample:
+def _row(title: str, samples: Any, predictions: Sequence[Tensor], number: int, channel: int) -> plots.FieldSample:
     sample = samples[number]
     polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
     pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
@@ -147,7 +142,7 @@ def _row(
     for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
         shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
     return plots.FieldSample(
-        _title(which, result),
+        title,
         None if polygons is None else polygons[shown],
         pos[shown],
         sample.y[:, channel].numpy()[shown],

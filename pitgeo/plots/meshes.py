@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +139,7 @@ class _Field:
         return np.concatenate([block.corners for block in self.blocks])
 
 
-class _Panels:
+class _Panels(ABC):
     """A row of three pictures with colours: truth, prediction, error."""
 
     def __init__(self, field: _Field, errors: tuple[float, float] | None, aspect: float) -> None:
@@ -171,8 +172,9 @@ class _Panels:
                 part, [axes[2]], ERROR_COLORS, self.errors, self.field.error, f"absolute error, {label}", location
             )
 
+    @abstractmethod
     def picture(self, ax: Axes, number: int, colors: Colors) -> None:
-        raise NotImplementedError
+        """Draw one of the pictures."""
 
 
 class _Plane(_Panels):
