@@ -18,9 +18,9 @@ from torch import Tensor
 
 from pitgeo import plots
 from pitgeo.ensemble import Calibration, Ensemble, Moments
-from pitgeo.evaluation import SPLITS, Split, versions, write_json
+from pitgeo.evaluation import versions, write_json
 from pitgeo.predict import Predictor
-from pitgeo.scores import NORMS, predict_samples, sample_errors, summary
+from pitgeo.scores import NORMS, Split, predict_samples, read_split, sample_errors, summary
 from pitgeo.training.module import known
 
 Values = NDArray[np.float64]
@@ -71,12 +71,8 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
     Raises:
         ValueError: If the split is unknown or empty, or a prediction is not finite.
     """
-    if split not in SPLITS:
-        raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
     config, calibration = ensemble.config, ensemble.calibration
-    samples = ensemble.data_options.split_samples(split, progress)
-    if len(samples) == 0:
-        raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
+    samples = read_split(ensemble.data_options, config.data.name, split, progress)
     labels: tuple[str, ...] = tuple(getattr(samples, "targets", ensemble.targets))
     start = time.perf_counter()
     found = _assess(ensemble, samples, calibration, progress)

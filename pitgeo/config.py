@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -175,10 +175,15 @@ def to_toml(config: RunConfig) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """Dotted keys in which two plain configurations differ."""
+def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collection[str] = ()) -> list[str]:
+    """Dotted keys in which two plain configurations differ; ``free`` has those that may, or their last parts."""
     flat = [dict(_flatten(table)) for table in (first, second)]
-    return sorted(key for key in flat[0].keys() | flat[1].keys() if flat[0].get(key) != flat[1].get(key))
+    changed = (key for key in flat[0].keys() | flat[1].keys() if flat[0].get(key) != flat[1].get(key))
+    return sorted(key for key in changed if key not in free and key.rpartition(".")[2] not in free)
+
+
+MACHINE = ("training.device", "root")
+"""Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
 
 
 _Registry = tuple[tuple[str, type[BaseModel]], ...]

@@ -11,12 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from pitgeo.config import difference
+from pitgeo.config import MACHINE, difference
 from pitgeo.data import PointData
 from pitgeo.mesh_predictor import MeshPredictor
-
-FREE = ("training.seed", "training.device", "root")
-"""Keys, or last parts of keys, in which members may differ: what makes them several, and facts of the machine."""
 
 
 class Moments:
@@ -103,9 +100,7 @@ class Ensemble(MeshPredictor):
                 f"(got {len(self.calibration.factors)}); it is damaged"
             )
         for other in members[1:]:
-            changed = difference(first.config.plain(), other.config.plain())
-            keys = [key for key in changed if key not in FREE and key.rpartition(".")[2] not in FREE]
-            if keys:
+            if keys := difference(first.config.plain(), other.config.plain(), (*MACHINE, "training.seed")):
                 raise ValueError(
                     f"Expected members that differ in training.seed alone (got {other.path}, which differs from "
                     f"{first.path} in {', '.join(keys)}); train them with --members"

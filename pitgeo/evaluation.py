@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,11 @@ from pitgeo.config import parse_config
 from pitgeo.html_report import write_report
 from pitgeo.illustrate import draw, export, head_lengths
 from pitgeo.predict import load
-from pitgeo.scores import NORMS, predict_samples, sample_errors, summary
+from pitgeo.scores import NORMS, SPLITS, Split, predict_samples, read_split, sample_errors, summary
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.training.module import known
 
 log = logging.getLogger(__name__)
-
-Split = Literal["train", "validation", "test"]
-SPLITS = ("train", "validation", "test")
 
 
 def evaluate(
@@ -59,8 +56,6 @@ def evaluate(
     Raises:
         ValueError: If the split is unknown or empty, or a prediction is not finite.
     """
-    if split not in SPLITS:
-        raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
     checkpoint = Path(checkpoint)
     folder = checkpoint.parent if output is None else Path(output)
     predictor = load(checkpoint, device)
@@ -72,9 +67,7 @@ def evaluate(
         config = parse_config(config.plain(), overrides, source=str(checkpoint))
         options = config.data.options
         _check_leaks(predictor.facts.get("split"), options.split_files(), split, checkpoint)
-    samples = options.split_samples(split, progress)
-    if len(samples) == 0:
-        raise ValueError(f"Expected the {split} split of {config.data.name!r} to hold samples (got none)")
+    samples = read_split(options, config.data.name, split, progress)
 
     start = time.perf_counter()
     predictions = predict_samples(predictor, samples, config.training.batch_size, progress)

@@ -15,7 +15,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets.meshes.parameters import read_parameters
 from pitgeo.fields import FieldTable
 from pitgeo.fields.reading import Floats
-from pitgeo.mesh import Mesh, read_mesh, read_series, write_series
+from pitgeo.mesh import SERIES, Mesh, read_mesh, read_series, write_series
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +63,7 @@ class MeshPredictor(ABC):
                 f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
                 f"'physical'"
             )
-        sample = self.table.mesh_sample(mesh, parameters)
-        self._warn(mesh, parameters)
+        sample = self._sample(mesh, parameters)
         found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         return self._with(mesh, found, parameters)
 
@@ -117,12 +116,11 @@ class MeshPredictor(ABC):
         Raises:
             ValueError: If the file cannot be read or lacks a field.
         """
-        series = read_series(file) if file.suffix.lower() in (".pvd", ".xdmf", ".xmf") else None
+        series = read_series(file) if file.suffix.lower() in SERIES else None
         first = read_mesh(file) if series is None else series.mesh(0)
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)
-        self._warn(first, parameters)
-        found = self.fields(self.table.mesh_sample(first, parameters), count)
+        found = self.fields(self._sample(first, parameters), count)
         states = {ending: values.double().numpy() for ending, values in found.items()}
         known = 1 if series is None else len(series)
         times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
@@ -142,14 +140,17 @@ class MeshPredictor(ABC):
 
         write_series(output, meshes(), times)
 
-    def outside(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> list[str]:
-        """A sentence for every input that leaves the range of the training set by more than a tenth of it."""
+    def outside(self, inputs: Floats) -> list[str]:
+        """A sentence for every input that leaves the range of the training set by more than a tenth of it.
+
+        Args:
+            inputs: What :meth:`~pitgeo.fields.FieldTable.read` gave for a mesh.
+        """
         if self.facts.get("ranges") is None:
             return []
         found = []
-        values = self.table.read(mesh, parameters)
         names = [name for field in self.table.inputs for name in (field.name,) * field.stored]
-        for name, column, (low, high) in zip(names, values.T, self.facts["ranges"], strict=True):
+        for name, column, (low, high) in zip(names, inputs.T, self.facts["ranges"], strict=True):
             margin = (high - low) / 10
             if column.min() < low - margin or column.max() > high + margin:
                 found.append(
@@ -158,9 +159,12 @@ class MeshPredictor(ABC):
                 )
         return list(dict.fromkeys(found))
 
-    def _warn(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> None:
-        for warning in self.outside(mesh, parameters):
+    def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
+        """The sample of a mesh; inputs far outside those of training are named in the log."""
+        inputs = self.table.read(mesh, parameters)
+        for warning in self.outside(inputs):
             log.warning("%s: %s", mesh.path or "the mesh", warning)
+        return self.table.mesh_sample(mesh, parameters, inputs)
 
     def _with(
         self,

@@ -20,10 +20,10 @@ import torch
 from pitgeo import plots
 from pitgeo._runs import Run, Trainer, epoch_seconds
 from pitgeo.config import RunConfig, difference, load_config
-from pitgeo.evaluation import SPLITS, versions, write_json
+from pitgeo.evaluation import versions, write_json
 from pitgeo.metrics import relative_error
 from pitgeo.processes import cores
-from pitgeo.scores import NORMS
+from pitgeo.scores import NORMS, SPLITS
 from pitgeo.training.checkpoint_io import write_atomic
 
 LABELS = {"pit": "PiT", "mlp": "pointwise MLP", "mean_field": "training mean field"}

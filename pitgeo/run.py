@@ -43,12 +43,14 @@ class Parts:
         box_scale: What positions are divided by; ``None`` if they are not.
         samples: Training samples.
         held_out: Samples that choose the best checkpoint.
+        earlier: The checkpoint to start from, if any.
     """
 
     table: FieldTable
     box_scale: float | None
     samples: Sequence[PointData]
     held_out: Sequence[PointData]
+    earlier: dict[str, Any] | None
 
 
 def train(
@@ -145,11 +147,11 @@ def read_parts(config: RunConfig, progress: bool) -> Parts:
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
     held_out = _transformed(validation, transform, progress) if len(validation) else []
-    return Parts(table, box_scale, samples, held_out)
+    return Parts(table, box_scale, samples, held_out, earlier)
 
 
 def _module(config: RunConfig, parts: Parts) -> OperatorModule:
-    table, samples, earlier = parts.table, parts.samples, read_start(config)
+    table, samples, earlier = parts.table, parts.samples, parts.earlier
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pitgeo.config import RunConfig, difference
+from pitgeo.config import MACHINE, RunConfig, difference
 from pitgeo.training import read_checkpoint
 
 RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
 OTHERS = ("metrics.csv", "config.toml", "log.txt", "tensorboard", "pictures", "meshes", "report.html", "split.json")
-MACHINE = ("training.device", "root")
-"""Keys, or last parts of keys, that may differ when a run is resumed: they are facts of the machine."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,7 @@ def _check_resume(config: RunConfig, last: Path) -> None:
         raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
     facts = read_checkpoint(last)["pitgeo"]
     old, new = facts["config"], config.plain()
-    keys = [key for key in difference(old, new) if key not in MACHINE and key.rpartition(".")[2] not in MACHINE]
-    if keys:
+    if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(
             f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "

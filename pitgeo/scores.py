@@ -12,12 +12,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
+from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.metrics import relative_error
 from pitgeo.predict import Predictor
 from pitgeo.training.module import OperatorModule
 
+Split = Literal["train", "validation", "test"]
+SPLITS = ("train", "validation", "test")
 NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
+
+
+def read_split(options: DataOptions, name: str, split: str, progress: bool) -> Samples:
+    """The samples of a split.
+
+    Raises:
+        ValueError: If the split is unknown or empty.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
+    samples = options.split_samples(split, progress)
+    if len(samples) == 0:
+        raise ValueError(f"Expected the {split} split of {name!r} to hold samples (got none)")
+    return samples
 
 
 def predict_samples(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:

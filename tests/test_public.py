@@ -27,6 +27,7 @@ PUBLIC = {
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",
+        "SERIES",
         "Series",
         "WRITABLE",
         "cell_fields",

@@ -134,6 +134,15 @@ class FieldTable:
         Raises:
             ValueError: If the mesh has other axes than the table, or no cells where they are needed.
         """
+        self.size(mesh, place)
+        return mesh.points if place == "point" else centroids(mesh)
+
+    def size(self, mesh: Mesh, place: str) -> int:
+        """How many points or cells there are.
+
+        Raises:
+            ValueError: As :meth:`positions`.
+        """
         where = f"{mesh.path}: " if mesh.path else ""
         axes = mesh.points.shape[1]
         if axes != self.dimension:
@@ -142,10 +151,10 @@ class FieldTable:
                 f"out, or train on meshes of one dimension"
             )
         if place == "point":
-            return mesh.points
+            return len(mesh.points)
         if not mesh.cells:
             raise ValueError(f"{where}Expected cells, whose centres are wanted (got points alone)")
-        return centroids(mesh)
+        return mesh.number_of_cells
 
     def read(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
         """The input fields at the input points as the file has them, ``[n, numbers]``; categories as numbers.
@@ -154,7 +163,7 @@ class FieldTable:
             ValueError: If a field is missing, not finite or of another size; the message names file and field.
         """
         place = self.input_place
-        size = len(self.positions(mesh, place))
+        size = self.size(mesh, place)
         parts = [field_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
         return np.concatenate(parts, 1) if parts else np.zeros((size, 0))
 
@@ -164,7 +173,7 @@ class FieldTable:
         Raises:
             ValueError: If a field is missing, not finite or of another size; the message names file and field.
         """
-        sizes = {place: len(self.positions(mesh, place)) for place in self.output_places}
+        sizes = {place: self.size(mesh, place) for place in self.output_places}
         total = sum(sizes.values())
         columns = []
         for field in self.targets:
@@ -215,11 +224,14 @@ class FieldTable:
             data.y_mask = torch.from_numpy(known)
         return data
 
-    def mesh_sample(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> PointData:
-        """A sample from a mesh, without targets."""
+    def mesh_sample(
+        self, mesh: Mesh, parameters: Mapping[str, float] | None = None, inputs: Floats | None = None
+    ) -> PointData:
+        """A sample from a mesh, without targets; ``inputs`` are what :meth:`read` gave, if it was called already."""
         places = {self.input_place, *self.output_places}
         pos = {place: self.positions(mesh, place) for place in places}
-        return self.sample(pos, self.read(mesh, parameters), where=f"{mesh.path}: " if mesh.path else "")
+        inputs = self.read(mesh, parameters) if inputs is None else inputs
+        return self.sample(pos, inputs, where=f"{mesh.path}: " if mesh.path else "")
 
     def truth(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> dict[str, Floats]:
         """Those targets that the mesh holds, ``[n, components]`` where they belong; one that does not fit is logged."""
@@ -229,7 +241,7 @@ class FieldTable:
             places = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**parameters, **mesh.field_data}}
             if field.name not in places[field.place]:
                 continue
-            size = 1 if field.place == "mesh" else len(self.positions(mesh, field.place))
+            size = 1 if field.place == "mesh" else self.size(mesh, field.place)
             try:
                 found[field.name] = field_values(mesh, field, field.place, size, parameters)[:, : field.components]
             except ValueError as error:
@@ -247,7 +259,7 @@ class FieldTable:
 
     def split(self, mesh: Mesh, values: Floats) -> dict[str, Floats]:
         """Every target by its name, ``[n, components]`` where it belongs, from values ``[m, channels]``."""
-        sizes = {place: len(self.positions(mesh, place)) for place in self.output_places}
+        sizes = {place: self.size(mesh, place) for place in self.output_places}
         found, start = {}, 0
         for field in self.targets:
             part = values[:, start : start + field.channels]
@@ -279,7 +291,7 @@ class FieldTable:
 
     def rows(self, mesh: Mesh, field: MeshField) -> slice:
         """The output points of a mesh that a target belongs to."""
-        return self._rows(field, {place: len(self.positions(mesh, place)) for place in self.output_places})
+        return self._rows(field, {place: self.size(mesh, place) for place in self.output_places})
 
     def _rows(self, field: MeshField, sizes: Mapping[Any, int]) -> slice:
         """The output points that a target belongs to."""

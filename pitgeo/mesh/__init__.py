@@ -7,10 +7,11 @@ refused with one clear error.
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.reading import from_meshio, read_mesh
-from pitgeo.mesh.series import Series, read_series, write_series
+from pitgeo.mesh.series import SERIES, Series, read_series, write_series
 from pitgeo.mesh.writing import WRITABLE, result_name, write_mesh
 
 __all__ = [
+    "SERIES",
     "WRITABLE",
     "Mesh",
     "Series",

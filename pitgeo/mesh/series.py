@@ -18,6 +18,9 @@ from pitgeo.mesh.reading import read_mesh
 from pitgeo.mesh.writing import write_mesh
 from pitgeo.mesh.xdmf import read_steps
 
+SERIES = (".pvd", ".xdmf", ".xmf")
+"""Endings of files that hold, or name, a whole series."""
+
 
 class Series:
     """The meshes of a time series, read one by one when they are asked for. Made by :func:`read_series`.

@@ -60,6 +60,7 @@ class OperatorModule(LightningModule):
         self.training_config = training
         self.steps = steps
         self.facts = facts or {}
+        self.groups = _groups(self.facts)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.validation_error: float | None = None
         self._errors: list[Tensor] = []
@@ -149,13 +150,6 @@ class OperatorModule(LightningModule):
         )
 
     @property
-    def groups(self) -> tuple[int, ...] | None:
-        """Channels of every target; ``None`` where the facts do not say."""
-        if "table" not in self.facts:
-            return None
-        return tuple(field.channels for field in FieldTable.parse(self.facts["table"]).targets)
-
-    @property
     def floor(self) -> Tensor | None:
         """What the size of every channel counts as at least; ``None`` without numbers of whole meshes."""
         if len(self.sizes) == 0:
@@ -171,6 +165,14 @@ class OperatorModule(LightningModule):
         else:
             means = scatter(numbers, batch, 0, data.samples, "mean")[batch]
         return torch.cat([fields, means], -1)
+
+
+def _groups(facts: dict[str, Any]) -> tuple[int, ...] | None:
+    """Channels of every target; ``None`` where no target is a vector, or the facts do not say."""
+    if "table" not in facts:
+        return None
+    channels = tuple(field.channels for field in FieldTable.parse(facts["table"]).targets)
+    return channels if max(channels) > 1 else None
 
 
 def known(prediction: Tensor, data: PointData) -> Tensor:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import Series, read_mesh, read_series
+from pitgeo.mesh import SERIES, Series, read_mesh, read_series
 from pitgeo.processes import as_finished
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
     Raises:
         ValueError: If it has fewer than two steps.
     """
-    is_one_file = len(case) == 1 and case[0].suffix.lower() in (".pvd", ".xdmf", ".xmf")
+    is_one_file = len(case) == 1 and case[0].suffix.lower() in SERIES
     series = (
         read_series(case[0]) if is_one_file else Series(range(len(case)), lambda k: read_mesh(case[k]), str(case[0]))
     )
@@ -249,7 +249,7 @@ def _add_named(path: Path, found: dict[Path, None]) -> None:
     suffix = path.suffix.lower()
     if suffix in (".node", ".ele"):  # TetGen's two
         found.update(dict.fromkeys(file for end in (".node", ".ele") if (file := path.with_suffix(end)).is_file()))
-    if suffix not in (".pvd", ".xdmf", ".xmf", ".case", ".vtm", ".pvtu"):
+    if suffix not in (*SERIES, ".case", ".vtm", ".pvtu"):
         return
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
