@@ -14,7 +14,7 @@ from torch_geometric.data import Batch
 from pitgeo.data import PointData
 from pitgeo.datasets.benchmark import grid_positions
 from pitgeo.models import LatentOptions, PiTOptions, Shape
-from pitgeo.nn import PiT
+from pitgeo.nn import LengthScale, PiT
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Network:
         place: From a random generator to the positions ``[N, 2]`` of one sample.
         shared: Whether all samples lie on one mesh.
         grid: Points along the axes, where the latent mesh is taken from a grid.
+        largest: Spread the lambda of every layer's heads from 1 to this, instead of drawing them at random.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Network:
     place: Callable[[torch.Generator], Tensor]
     shared: bool = False
     grid: tuple[int, ...] | None = None
+    largest: float | None = None
 
     def positions(self, seed: int) -> Tensor:
         """Positions of all samples, ``[B, N, 2]``, or ``[N, 2]`` on a shared mesh."""
@@ -47,9 +49,13 @@ class Network:
         return torch.stack([self.place(generator) for _ in range(self.batch)])
 
     def model(self, points: int) -> PiT:
-        """The network, length scales drawn at random."""
+        """The network, length scales drawn at random, or as asked for."""
         model = self.options.build(Shape(2 + self.values, 1, 2, 1 / math.sqrt(points), 1.0))
         assert isinstance(model, PiT)
+        if self.largest is not None:
+            for layer in model.modules():
+                if isinstance(layer, LengthScale):  # of the form "square"
+                    layer.raw.data.copy_(torch.linspace(1, math.sqrt(self.largest), len(layer.raw)))
         return model
 
     def data(self, pos: Tensor, x: Tensor) -> PointData:
@@ -86,14 +92,15 @@ def c_mesh(around: int = 221, outward: int = 51) -> Callable[[torch.Generator], 
     return place
 
 
-def elasticity(channels: int, heads: int, batch: int = 10, points: int = 972) -> Network:
+def elasticity(channels: int, heads: int, batch: int = 10, points: int = 972, largest: float | None = None) -> Network:
     """The paper's Elasticity network: encoder and decoder are blocks on the input points."""
     options = PiTOptions(
         channels=channels, heads=heads, body="paper", encoder="block", decoder="block", encoder_quantile=0.02,
         decoder_quantile=0.02, lengths="random", divisor=2.0, latent=LatentOptions(method="input"),
     )  # fmt: skip
     title = f"Elasticity: {points} points, d = {channels}, {heads} heads, batch {batch}"
-    return Network(title, options, batch, 42, scattered(points))
+    title += "" if largest is None else f", lambda up to {largest:g}"
+    return Network(title, options, batch, 42, scattered(points), largest=largest)
 
 
 def darcy2d(size: int, batch: int = 8) -> Network:

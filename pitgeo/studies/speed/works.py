@@ -138,6 +138,7 @@ GROWING = (1_000, 10_000, 100_000, 1_000_000)
 WORKS: dict[str, Work] = {
     "elasticity": training(elasticity(256, 2)),
     "elasticity_wide": training(elasticity(512, 8)),
+    "elasticity_near": training(elasticity(256, 2, largest=100)),
     "darcy2d_85": training(darcy2d(85), ("recomputed",)),
     "darcy2d_211": training(darcy2d(211), ("recomputed",)),
     "naca": training(naca(), ("recomputed",)),
