@@ -86,18 +86,18 @@ def _copy(old: Any, new: Any, names: dict[str, list[str]], described: dict[str, 
     sizes: dict[str, int | None] = {
         name: None if size.isunlimited() else len(size) for name, size in old.dimensions.items()
     }
-    letters = "len_name" if "len_name" in sizes or longest >= (sizes.get("len_string") or 33) else "len_string"
     sizes.setdefault("time_step", None)
     sizes.update({f"num_{kind}_var": len(own) for kind, own in names.items() if own})
+    letters = "len_name" if "len_name" in sizes or longest >= (sizes.get("len_string") or 33) else "len_string"
     width = max(sizes.get(letters) or 33, longest + 1)
     sizes[letters] = width
-    if letters == "len_name":
-        new.setncattr("maximum_name_length", np.int32(max(longest, 32)))
+    if letters == "len_name" and longest > 32:
+        new.setncattr("maximum_name_length", np.int32(longest))
     for name, size in sizes.items():
         new.createDimension(name, size)
     for name, variable in old.variables.items():
         if name not in REMADE:
-            _copy_variable(variable, _like(new, variable))
+            _copy_variable(variable, _like(new, variable, letters))
     if not len(new.dimensions["time_step"]):
         if "time_whole" not in new.variables:
             new.createVariable("time_whole", "f8", ("time_step",))
@@ -113,8 +113,11 @@ def _copy(old: Any, new: Any, names: dict[str, list[str]], described: dict[str, 
             made[:] = table
 
 
-def _like(new: Any, variable: Any) -> Any:
-    """A variable made as one of another file, without values."""
+def _like(new: Any, variable: Any, letters: str) -> Any:
+    """A variable made as one of another file, without values; all names are of one length."""
+    dimensions = list(variable.dimensions)
+    if dimensions[-1:] == ["len_string"] and variable.name != "qa_records":
+        dimensions[-1] = letters
     attributes = {key: variable.getncattr(key) for key in variable.ncattrs()}
     options: dict[str, Any] = {"fill_value": attributes.pop("_FillValue", None)}
     filters = variable.filters()
@@ -123,7 +126,7 @@ def _like(new: Any, variable: Any) -> Any:
         options["chunksizes"] = None if chunks == "contiguous" else chunks
         options |= {key: filters[key] for key in ("zlib", "shuffle", "fletcher32", "complevel") if filters.get(key)}
         options["endian"] = variable.endian()
-    made = new.createVariable(variable.name, variable.dtype, variable.dimensions, **options)
+    made = new.createVariable(variable.name, variable.dtype, dimensions, **options)
     made.setncatts(attributes)
     made.set_auto_maskandscale(False)
     return made
@@ -137,6 +140,8 @@ def _copy_variable(variable: Any, made: Any) -> None:
     elif variable.ndim == 0:
         made.assignValue(variable.getValue())
     elif variable.size:
+        if variable.dtype.kind == "S":  # also beyond the old length
+            made[:] = np.zeros(made.shape, "S1")
         made[tuple(slice(size) for size in variable.shape)] = variable[:]
 
 

@@ -1,17 +1,24 @@
-"""Fields of Gmsh files, whose points and cells meshio takes in the order of the file, whatever their numbers."""
+"""Fields of Gmsh files, which meshio takes for those of the points and cells in their order, whatever their numbers."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+log = logging.getLogger(__name__)
+
 Numbers = NDArray[np.int64]
 Things = Literal[b"Nodes", b"Elements"]
+
+KINDS: dict[bytes, Things] = {b"NodeData": b"Nodes", b"ElementData": b"Elements"}
+"""Sections of fields, and what they belong to."""
 
 WHOLE = b"PitgeoFieldData"
 """The section of a file that holds numbers and texts of the mesh as a whole, in JSON; other programs pass over it."""
@@ -25,29 +32,54 @@ NODES = {
 """How many nodes a cell has, by Gmsh's number of its type."""
 
 
-def check_order(path: Path) -> None:
-    """Refuse a file whose fields are not in the order of its points or cells.
+def tidy_gmsh(path: Path, folder: Path) -> Path:
+    """A copy without fields, which meshio splits wrongly; the file itself where there are none."""
+    content = path.read_bytes()
+    found = sorted((found.span() for kind in KINDS for found in spans(content, kind)), reverse=True)
+    if not found:
+        return path
+    for start, end in found:
+        content = content[:start] + content[end:]
+    copy = folder / path.name
+    copy.write_bytes(content)
+    return copy
+
+
+def read_fields(path: Path, sizes: Mapping[Things, int]) -> dict[bytes, dict[str, NDArray[Any]]]:
+    """The fields ``NodeData`` and ``ElementData``, by the numbers of points and cells; where there is none, NaN.
+
+    Args:
+        path: The file.
+        sizes: How many points and cells there are.
 
     Raises:
-        ValueError: If meshio would give values to the wrong points or cells.
+        ValueError: If the numbers of the points or cells of this version are not known here.
     """
     content = path.read_bytes()
-    kinds: tuple[tuple[bytes, Things], ...] = ((b"NodeData", b"Nodes"), (b"ElementData", b"Elements"))
-    for fields, things in kinds:
-        found = sections(content, fields)
+    result: dict[bytes, dict[str, NDArray[Any]]] = {kind: {} for kind in KINDS}
+    for kind, things in KINDS.items():
+        found = sections(content, kind)
         if not found:
             continue
         own = numbers_of(content, things)
-        if head(content)[1]:  # meshio reads binary fields only if they count from 1
-            named = [] if own is None else [np.arange(1, len(own) + 1)]
-        else:
-            named = [_named(section) for section in found]
-        if own is None or not all(np.array_equal(own, numbers) for numbers in named):
+        if own is None or len(own) != sizes[things] or len(np.unique(own)) < len(own):
             raise ValueError(
-                f"{path}: Expected the values of fields in the order of the {things.decode().lower()} (got another "
-                f"order, in which meshio would give them to the wrong ones); save it as .vtu, or as ASCII of version 2 "
-                f"with consecutive numbers"
+                f"{path}: Expected fields on {things.decode().lower()} of numbers that are known, each once (got a "
+                f"file of version {head(content)[0].decode() or 'unknown'} with others); save it as .vtu, or in "
+                f"version 4.1"
             )
+        order = np.argsort(own)
+        for section in found:
+            name, numbers, values = _field(section, head(content)[1])
+            places = np.searchsorted(own, numbers, sorter=order).clip(max=len(own) - 1)
+            if not np.array_equal(own[order[places]], numbers):
+                raise ValueError(f"{path}: Expected values of {name!r} on {things.decode().lower()} that are there")
+            if name in result[kind]:
+                log.info("%s: the last of several fields %r is read", path, name)
+            whole = np.full((len(own), values.shape[1]), np.nan)
+            whole[order[places]] = values
+            result[kind][name] = whole[:, 0] if whole.shape[1] == 1 else whole
+    return result
 
 
 def read_field_data(content: bytes) -> dict[str, NDArray[Any]]:
@@ -82,14 +114,27 @@ def numbers_of(content: bytes, things: Things) -> Numbers | None:
     return _numbers(found[0], version, things) if version[:1] in (b"2", b"4") and found else None
 
 
-def _named(section: bytes) -> Numbers:
-    """The numbers at the beginning of the rows of an ASCII field."""
-    lines = section.decode().splitlines()
-    for _ in range(2):  # texts, then real numbers
-        lines = lines[1 + int(lines[0]) :]
-    count, width, rows = int(lines[0]), int(lines[2]), int(lines[3])
-    words = " ".join(lines[1 + count :]).split()
-    return np.array(words[: rows * (width + 1) : width + 1]).astype(np.int64)
+def field_name(section: bytes) -> str:
+    """The name of a field, the first of its texts."""
+    lines = section.split(b"\n", 2)
+    return lines[1].strip().replace(b'"', b"").decode() if int(lines[0]) else ""
+
+
+def _field(section: bytes, is_binary: bool) -> tuple[str, Numbers, NDArray[np.float64]]:
+    """The name of a field, the numbers of the points or cells, and its values ``[rows, components]``."""
+    rest = section
+    tags: list[list[bytes]] = []
+    for _ in range(3):  # texts, real numbers, whole numbers
+        first, rest = rest.split(b"\n", 1)
+        *lines, rest = rest.split(b"\n", int(first))
+        tags.append(lines)
+    width, rows = int(tags[2][1]), int(tags[2][2])
+    if is_binary:
+        row = np.dtype([("number", "<i4"), ("values", "<f8", (width,))])
+        table = np.frombuffer(rest, row, rows)
+        return field_name(section), table["number"].astype(np.int64), table["values"]
+    words = np.array(rest.split()[: rows * (width + 1)]).astype(np.float64).reshape(rows, width + 1)
+    return field_name(section), words[:, 0].astype(np.int64), words[:, 1:]
 
 
 def _numbers(section: bytes, version: bytes, things: bytes) -> Numbers:

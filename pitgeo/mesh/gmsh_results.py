@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.gmsh import WHOLE, Numbers, head, numbers_of, sections, spans
+from pitgeo.mesh.gmsh import KINDS, WHOLE, Numbers, field_name, head, numbers_of, sections, spans
 
 Fields = Mapping[str, NDArray[Any]]
 
@@ -31,8 +30,6 @@ def refusal(path: Path) -> str:
             return f"its version, {version.decode(errors='replace')}{' (binary)' * is_binary}, is not known"
         if len(np.unique(numbers)) < len(numbers):
             return "points or cells share a number"
-        if is_binary and not np.array_equal(numbers, np.arange(1, len(numbers) + 1)):
-            return "the numbers of points or cells of a binary file do not count from 1"
     return ""
 
 
@@ -46,11 +43,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     """
     content = source.read_bytes()
     _, is_binary = head(content)
-    kinds: tuple[tuple[bytes, Literal[b"Nodes", b"Elements"], Fields], ...] = (
-        (b"NodeData", b"Nodes", point_data),
-        (b"ElementData", b"Elements", cell_data),
-    )
-    for kind, things, fields in kinds:
+    for (kind, things), fields in zip(KINDS.items(), (point_data, cell_data), strict=True):
         numbers = numbers_of(content, things) if fields else None
         for name, values in fields.items():
             if numbers is None or len(numbers) != len(values) or values.dtype.kind not in "fiu":
@@ -69,8 +62,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
 def _without(content: bytes, kind: bytes, name: str) -> bytes:
     """Without the last field of a name, which is the one that is read; ready for what follows."""
     for found in reversed(spans(content, kind)):
-        lines = found.group(1).split(b"\n", 2)
-        if re.sub(rb'"', b"", lines[1]).strip() == name.encode():
+        if field_name(found.group(1)) == name:
             content = content[: found.start()] + content[found.end() :]
             break
     return _ended(content)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import meshio
 
+from pitgeo.mesh.gmsh import tidy_gmsh
 from pitgeo.mesh.grid_attributes import tidy_xdmf
 
 # Statements that move or add points.
@@ -99,6 +100,7 @@ def tidy_abaqus(path: Path, folder: Path) -> Path:
 
 
 TIDY = {
+    ".msh": tidy_gmsh,
     ".xdmf": tidy_xdmf,
     ".xmf": tidy_xdmf,
     ".inp": tidy_abaqus,

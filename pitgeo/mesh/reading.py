@@ -169,7 +169,10 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
     elif suffix in (".xdmf", ".xmf"):
         raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path)}
     elif suffix == ".msh":
-        gmsh.check_order(path)
+        ends = np.cumsum([len(nodes) for _, nodes in raw.cells])
+        fields = gmsh.read_fields(path, {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0})
+        raw.point_data.update(fields[b"NodeData"])
+        raw.cell_data.update({name: np.split(values, ends[:-1]) for name, values in fields[b"ElementData"].items()})
         tags = raw.cell_data.get("gmsh:physical")
         raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
         raw.field_data = {**raw.field_data, **gmsh.read_field_data(path.read_bytes())}

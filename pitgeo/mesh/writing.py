@@ -67,8 +67,8 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
         ValueError: If the format would lose something, or cannot hold it.
     """
     path = Path(path)
-    kind = WRITABLE.get(path.suffix.lower(), "copy")
-    known = None if kind != "copy" else _source(path, mesh)
+    kind = WRITABLE.get(path.suffix.lower(), "gmsh" if path.suffix.lower() == ".msh" else "exodus")
+    known = _source(path, mesh) if kind in ("gmsh", "exodus") else None
     point_sets, cell_sets = ({}, {}) if known else set_fields(mesh)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".part-{os.getpid()}-{path.name}")
@@ -218,7 +218,7 @@ def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
         values = values.astype(np.float64)
     if values.ndim > 2:
         values = values.reshape(len(values), -1)
-    if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf", "copy") and values.dtype.kind != "U":
+    if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf", "gmsh") and values.dtype.kind != "U":
         values = np.concatenate([values, np.zeros_like(values[:, :1])], 1)
     return values
 
@@ -263,5 +263,11 @@ def _differences(mine: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[
         for name, values in mine.items()
         if name not in theirs
         or values.size != np.size(theirs[name])
-        or not np.array_equal(values.ravel(), np.ravel(theirs[name]), equal_nan=values.dtype.kind != "U")
+        or not _same(values.ravel(), np.ravel(theirs[name]))
     ]
+
+
+def _same(mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
+    if mine.dtype.kind in "iu" and theirs.dtype.kind == "f":  # as real numbers, large whole ones would seem the same
+        theirs = theirs.astype(mine.dtype)
+    return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
