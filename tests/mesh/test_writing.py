@@ -31,7 +31,9 @@ def same(mine, theirs):
     for name in ("point_data", "point_sets", "field_data"):
         assert set(getattr(theirs, name)) == set(getattr(mine, name))
         for key, values in getattr(mine, name).items():
-            assert np.array_equal(getattr(theirs, name)[key], values), key
+            assert np.array_equal(getattr(theirs, name)[key], values, equal_nan=np.asarray(values).dtype.kind == "f"), (
+                key
+            )
     for name in ("cell_data", "cell_sets"):
         assert set(getattr(theirs, name)) == set(getattr(mine, name))
         for key, blocks in getattr(mine, name).items():
@@ -113,6 +115,10 @@ def test_meshes_of_any_make(data, kind, tmp_path):
         width = data.draw(strategies.sampled_from([(), (3,), (9,)]))
         values = data.draw(numpy_strategies.arrays(data.draw(dtypes), (count, *width)))
         mesh = mesh.with_point_data(name, np.nan_to_num(values))
+    for name in data.draw(strategies.lists(names, max_size=2, unique=True)):
+        shape = data.draw(numpy_strategies.array_shapes(min_dims=1, max_dims=2, max_side=3))
+        facts = data.draw(numpy_strategies.arrays(data.draw(dtypes), shape))
+        mesh = mesh.with_field_data(name, facts[:, 0] if facts.shape[1:] == (1,) else facts)
     marks = data.draw(numpy_strategies.arrays(bool, mesh.number_of_cells))
     mesh = replace(mesh, cell_sets={"some": tuple(np.flatnonzero(part) for part in mesh.by_block(marks))})
     path = tmp_path / f"mesh.{kind}"
