@@ -14,7 +14,6 @@ from pitgeo.mesh.exodus import FIELDS, STEP, block_numbers, groups, names_of, op
 from pitgeo.mesh.exodus_cells import kind_of
 
 Fields = Mapping[str, NDArray[Any]]
-Parts = dict[str, list[tuple[int, NDArray[Any]]]]
 
 KINDS = ("nod", "elem", "glo")
 REMADE = ("name_nod_var", "name_elem_var", "name_glo_var", "elem_var_tab")
@@ -69,7 +68,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
                     raise ValueError(f"{name!r} has {len(columns)} components in place of {len(known[kind][name])}")
                 values[kind].update(zip(known[kind][name], columns, strict=True))
         with open_exodus(target, "w", format=old.data_model) as new:
-            _copy(old, new, names, described)
+            _copy(old, new, names, described, _wide(old, values))
             _put(old, new, before, values)
 
 
@@ -79,7 +78,17 @@ def _part_names(name: str, count: int) -> list[str]:
     return [name + end for end in ("XYZ"[:count] if count < 4 else [f"_{k + 1}" for k in range(count)])]
 
 
-def _copy(old: Any, new: Any, names: dict[str, list[str]], described: dict[str, dict[str, list[str]]]) -> None:
+def _wide(old: Any, values: dict[str, dict[int, NDArray[Any]]]) -> set[str]:
+    """Variables that get values of double precision, whatever they had before."""
+    found = {kind: [number + 1 for number, own in part.items() if own.dtype != "f4"] for kind, part in values.items()}
+    names = {"vals_nod_var" if "vals_nod_var" in old.variables else f"vals_nod_var{n}" for n in found["nod"]}
+    names |= {f"vals_elem_var{n}eb{block}" for n in found["elem"] for block in block_numbers(old)}
+    return names | ({"vals_glo_var"} if found["glo"] else set())
+
+
+def _copy(
+    old: Any, new: Any, names: dict[str, list[str]], described: dict[str, dict[str, list[str]]], wide: set[str]
+) -> None:
     """Everything of a file, with more names of variables."""
     new.setncatts({key: old.getncattr(key) for key in old.ncattrs()} | {FIELDS: json.dumps(described)})
     longest = max(len(name.encode("utf-8", "surrogateescape")) for own in names.values() for name in (*own, ""))
@@ -97,7 +106,7 @@ def _copy(old: Any, new: Any, names: dict[str, list[str]], described: dict[str, 
         new.createDimension(name, size)
     for name, variable in old.variables.items():
         if name not in REMADE:
-            _copy_variable(variable, _like(new, variable, letters))
+            _copy_variable(variable, _like(new, variable, letters, "f8" if name in wide else variable.dtype))
     if not len(new.dimensions["time_step"]):
         if "time_whole" not in new.variables:
             new.createVariable("time_whole", "f8", ("time_step",))
@@ -113,7 +122,7 @@ def _copy(old: Any, new: Any, names: dict[str, list[str]], described: dict[str, 
             made[:] = table
 
 
-def _like(new: Any, variable: Any, letters: str) -> Any:
+def _like(new: Any, variable: Any, letters: str, dtype: Any) -> Any:
     """A variable made as one of another file, without values; all names are of one length."""
     dimensions = list(variable.dimensions)
     if dimensions[-1:] == ["len_string"] and variable.name != "qa_records":
@@ -126,7 +135,7 @@ def _like(new: Any, variable: Any, letters: str) -> Any:
         options["chunksizes"] = None if chunks == "contiguous" else chunks
         options |= {key: filters[key] for key in ("zlib", "shuffle", "fletcher32", "complevel") if filters.get(key)}
         options["endian"] = variable.endian()
-    made = new.createVariable(variable.name, variable.dtype, dimensions, **options)
+    made = new.createVariable(variable.name, dtype, dimensions, **options)
     made.setncatts(attributes)
     made.set_auto_maskandscale(False)
     return made
@@ -156,14 +165,12 @@ def _put(old: Any, new: Any, before: dict[str, int], values: dict[str, dict[int,
             _fill(
                 _variable(new, f"vals_nod_var{number + 1}", "num_nodes", column), None, column, number >= before["nod"]
             )
-    written = {}
     for number, column in values["elem"].items():
         for block, part in zip(blocks, np.split(column, ends), strict=True):
             key = f"vals_elem_var{number + 1}eb{block}"
             is_new = key not in new.variables
             if len(part) and not (is_new and number < before["elem"] and np.isnan(part).all()):
                 _fill(_variable(new, key, f"num_el_in_blk{block}", part), None, part, is_new)
-            written[number] = True
     if "num_elem_var" in new.dimensions and "num_el_blk" in new.dimensions:
         shape = len(new.dimensions["num_el_blk"]), len(new.dimensions["num_elem_var"])
         table = [[f"vals_elem_var{k + 1}eb{b + 1}" in new.variables for k in range(shape[1])] for b in range(shape[0])]

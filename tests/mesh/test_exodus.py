@@ -208,6 +208,35 @@ def test_fields_of_old_files_are_one_variable(tmp_path):
         assert (file["vals_nod_var"][0, 2] == 1).all() and np.isnan(file["vals_nod_var"][1, 2]).all()
 
 
+@pytest.mark.parametrize("is_old", [True, False])
+def test_results_in_files_of_single_precision_are_double(is_old, tmp_path):
+    exodus_files.write(tmp_path / "a.e", PLANE, [("QUAD", [[0, 1, 4, 3], [1, 2, 5, 4]], "")], steps=2)
+    values = random.random((2, 6)).astype(np.float32)
+    with Dataset(tmp_path / "a.e", "a") as file:
+        file.createDimension("num_nod_var", 1)
+        file.createDimension("num_glo_var", 1)
+        exodus_files.put_names(file, "name_nod_var", "num_nod_var", ["p"])
+        exodus_files.put_names(file, "name_glo_var", "num_glo_var", ["drag"])
+        file.createVariable("vals_glo_var", "f4", ("time_step", "num_glo_var"))[:] = [[1 / 3], [2 / 3]]
+        if is_old:
+            made = file.createVariable("vals_nod_var", "f4", ("time_step", "num_nod_var", "num_nodes"))
+            made[:] = values[:, None]
+        else:
+            file.createVariable("vals_nod_var1", "f4", ("time_step", "num_nodes"))[:] = values
+    mesh = read_mesh(tmp_path / "a.e")
+    assert np.array_equal(mesh.point_data["p"], values[0])
+    mesh = mesh.with_point_data("p_error", np.arange(6) / 3).with_field_data("drag_error", 0.1)
+    write_mesh(tmp_path / "b.e", mesh)
+    with Dataset(tmp_path / "b.e") as file:
+        file.set_auto_mask(False)
+        assert np.array_equal(file["vals_nod_var"][:, 0] if is_old else file["vals_nod_var1"][:], values)
+        assert np.array_equal(file["vals_nod_var"][0, 1] if is_old else file["vals_nod_var2"][0], np.arange(6) / 3)
+        assert file["vals_glo_var"][:].tolist()[0] == [float(np.float32(1 / 3)), 0.1]
+    mesh = read_mesh(tmp_path / "b.e").with_point_data("p", np.arange(6) / 7, "replace")
+    write_mesh(tmp_path / "c.e", mesh)
+    assert np.array_equal(read_mesh(tmp_path / "c.e").point_data["p"], np.arange(6) / 7)
+
+
 def test_what_does_not_fit_into_a_copy_is_refused(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     plate(tmp_path / "plate.exo")

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
+from pitgeo.fields import MeshField
+from pitgeo.fields.reading import field_values, find_field
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from tests.mesh import vtk_xml
 from tests.mesh.zoo import ZOO
@@ -191,8 +193,9 @@ def test_steps_of_xdmf_series_have_facts_of_their_own(tmp_path):
 
 
 def test_texts_are_no_inputs(tmp_path):
-    from pitgeo.fields.reading import find_field
-
     write_mesh(tmp_path / "mesh.vtu", Mesh(np.eye(3), field_data={"material": np.array(["steel"])}))
-    with pytest.raises(ValueError, match="Expected numbers in the field 'material'"):
-        find_field(read_mesh(tmp_path / "mesh.vtu"), "material", {})
+    mesh = read_mesh(tmp_path / "mesh.vtu")
+    with pytest.raises(ValueError, match=r"Expected numbers in the field 'material' \(got texts\)"):
+        find_field(mesh, "material", {})
+    with pytest.raises(ValueError, match=r"Expected a number 'material' of the whole mesh \(got texts\)"):
+        field_values(mesh, MeshField("material", 1, "mesh"), "point", 3, {})

@@ -31,9 +31,8 @@ def same(mine, theirs):
     for name in ("point_data", "point_sets", "field_data"):
         assert set(getattr(theirs, name)) == set(getattr(mine, name))
         for key, values in getattr(mine, name).items():
-            assert np.array_equal(getattr(theirs, name)[key], values, equal_nan=np.asarray(values).dtype.kind == "f"), (
-                key
-            )
+            is_real = np.asarray(values).dtype.kind == "f"
+            assert np.array_equal(getattr(theirs, name)[key], values, equal_nan=is_real), key
     for name in ("cell_data", "cell_sets"):
         assert set(getattr(theirs, name)) == set(getattr(mine, name))
         for key, blocks in getattr(mine, name).items():
