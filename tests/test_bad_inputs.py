@@ -259,7 +259,7 @@ CASES |= {
     ),
     "text as an input": (
         after(text_field, f"{M}inputs=['note']"),
-        ("case_", "'note'", "Expected a field", "pitgeo describe"),
+        ("case_", "'note'", "Expected numbers", "got texts", "pitgeo describe"),
     ),
     "a field of points and of cells": (
         after(both_places),

@@ -53,7 +53,10 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     place, values = chosen[0]
     values = np.asarray(values)
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"{where}Expected numbers in the field {bare!r} (got {values.dtype})")
+        raise ValueError(
+            f"{where}Expected numbers in the field {bare!r} (got {_what(values)}); name another, 'pitgeo describe' "
+            f"lists the fields"
+        )
     return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
 
 
@@ -74,7 +77,12 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
                 f"parameters (got {have}); add it to the table that data.meshes.parameters names in training, "
                 f"--parameters in prediction"
             )
-        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name))).astype(np.float64)
+        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name)))
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{where}Expected a number {field.name!r} of the whole mesh (got {_what(values)}); mend it"
+            )
+        values = values.astype(np.float64)
         values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
         if not np.isfinite(values[:1]).all():
             raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()}); mend it")
@@ -97,6 +105,10 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
     if field.place != "mesh" and field.place != place:
         values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)
     return values
+
+
+def _what(values: NDArray[Any]) -> str:
+    return "texts" if values.dtype.kind in "USO" else str(values.dtype)
 
 
 def cells_from_points(mesh: Mesh, values: Floats) -> Floats:

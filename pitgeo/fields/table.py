@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pitgeo.data import PointData
 from pitgeo.fields.mesh_field import MeshField
+from pitgeo.fields.precision import offset_of, warn_of_loss
 from pitgeo.fields.reading import Floats, field_values, find_field
 from pitgeo.geometry import geometry_components
 from pitgeo.mesh import Mesh, centroids
@@ -33,18 +34,23 @@ class FieldTable:
         inputs: Input fields; the coordinates are not among them.
         targets: Fields to predict; those of the whole mesh come last.
         dimension: Axes of the points.
+        offset: What is taken from all positions before they become single precision, one number an axis; none if they
+            lie near the origin.
 
     Raises:
-        ValueError: If the dimension is not 1, 2 or 3, or there is no target.
+        ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
     """
 
     inputs: tuple[MeshField, ...]
     targets: tuple[MeshField, ...]
     dimension: int
+    offset: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dimension not in (1, 2, 3):
             raise ValueError(f"Expected a mesh of 1, 2 or 3 dimensions (got {self.dimension})")
+        if len(self.offset) not in (0, self.dimension):
+            raise ValueError(f"Expected an 'offset' of {self.dimension} numbers, or none (got {len(self.offset)})")
         if not self.targets:
             raise ValueError("Expected at least one target (got none)")
         order = [field.place == "mesh" for field in self.targets]
@@ -63,7 +69,8 @@ class FieldTable:
         """Find the fields on a first mesh.
 
         A name is looked for among point data, cell data, field data and the parameters, in this order; ``"point:name"``
-        and ``"cell:name"`` say which, where a name is both.
+        and ``"cell:name"`` say which, where a name is both. If the mesh lies far from the origin, its middle becomes
+        the offset.
 
         Raises:
             ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric.
@@ -77,7 +84,7 @@ class FieldTable:
             MeshField(name, geometry_components(name, dimension), "point", is_geometry=True) for name in geometry
         ]
         wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
-        return cls((*found[: len(inputs)], *computed), tuple(wanted), dimension)
+        return cls((*found[: len(inputs)], *computed), tuple(wanted), dimension, offset_of(mesh.points))
 
     @property
     def input_place(self) -> Literal["point", "cell"]:
@@ -126,16 +133,23 @@ class FieldTable:
             return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
 
         inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
-        return cls(inputs, targets, plain["dimension"])
+        return cls(inputs, targets, plain["dimension"], tuple(plain.get("offset", ())))
 
     def positions(self, mesh: Mesh, place: str) -> Floats:
-        """The points, or the centres of the cells, ``[n, D]``.
+        """The points, or the centres of the cells, less the offset, ``[n, D]``.
+
+        Positions of which single precision would lose the shape are named in the log.
 
         Raises:
             ValueError: If the mesh has other axes than the table, or no cells where they are needed.
         """
         self.size(mesh, place)
-        return mesh.points if place == "point" else centroids(mesh)
+        found = self._moved(mesh.points if place == "point" else centroids(mesh))
+        warn_of_loss(mesh, self._moved(mesh.points))
+        return found
+
+    def _moved(self, points: Floats) -> Floats:
+        return points - np.array(self.offset) if self.offset else points
 
     def size(self, mesh: Mesh, place: str) -> int:
         """How many points or cells there are.
@@ -165,6 +179,10 @@ class FieldTable:
         place = self.input_place
         size = self.size(mesh, place)
         parts = [field_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
+        parts = [
+            self._moved(part) if field.is_geometry and field.name == "coordinates" else part
+            for field, part in zip(self.inputs, parts, strict=True)
+        ]
         return np.concatenate(parts, 1) if parts else np.zeros((size, 0))
 
     def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:

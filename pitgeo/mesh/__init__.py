@@ -1,4 +1,4 @@
-"""Mesh files: the only package that imports meshio and reads through PyVista.
+"""Mesh files: the only package that imports meshio, and reads through PyVista and netCDF4.
 
 What comes out of a file is native-endian, of the mesh's true dimension, and complete; what cannot be read rightly is
 refused with one clear error.

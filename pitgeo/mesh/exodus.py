@@ -1,40 +1,217 @@
-"""Named sets of Exodus files, of which meshio's reader keeps the last of those without a name."""
+"""Exodus files: meshio's reader gives values of blocks to the wrong cells and passes over sides and numbers."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
+import json
+import logging
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.exodus_cells import ORDER, kind_of, side_nodes
+from pitgeo.mesh.raw import Raw
 
-def read_sets(path: Path) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[NDArray[np.int64]]]]:
-    """Sets of nodes, and named blocks of elements as sets of cells; a set without a name gets its number."""
-    with importlib.import_module("netCDF4").Dataset(path) as file:
-        file.set_auto_mask(False)
+log = logging.getLogger(__name__)
+
+Numbers = NDArray[np.int64]
+
+FIELDS = "pitgeo_fields"
+"""The attribute of a file that says, in JSON, of which variables a field of several components is made."""
+
+STEP = 0
+"""The time step that is read."""
+
+
+def open_exodus(path: Path, mode: str = "r", **options: Any) -> Any:
+    """The file as netCDF4 gives it, values as they are stored.
+
+    Raises:
+        ValueError: If netCDF4 is not installed.
+    """
+    try:
+        file = importlib.import_module("netCDF4").Dataset(path, mode, **options)
+    except ImportError as error:
+        raise ValueError("Exodus files need netCDF4: pip install 'pitgeo[vtk]'") from error
+    file.set_auto_maskandscale(False)
+    return file
+
+
+def read_exodus(path: Path) -> Raw:
+    """Points, cells, fields and sets, at the first time step; global variables are field data.
+
+    A named block of elements is a set of cells. A set of sides is the set of their points; a set without a name is
+    called by its number. Point fields ``<name>X``, ``<name>Y``, ``<name>Z`` become one, as those that
+    :func:`~pitgeo.mesh.exodus_results.write_results` wrote as several variables. Where a block lacks a field, its
+    values are not-a-number.
+
+    Raises:
+        ValueError: If netCDF4 is not installed, or an element is not known.
+    """
+    with open_exodus(path) as file:
         found = file.variables
-        numbers, names = found.get("ns_prop1"), _names(found.get("ns_names"))
-        point_sets: dict[str, NDArray[np.int64]] = {}
-        for index in range(len(file.dimensions.get("num_node_sets", ()))):
-            number = int(numbers[index]) if numbers is not None else index + 1
-            name = (names[index] if index < len(names) else "") or f"node set {number}"
-            if f"node_ns{index + 1}" in found:
-                point_sets[name] = np.asarray(found[f"node_ns{index + 1}"][:], np.int64) - 1
-        blocks = [key for key in found if key.startswith("connect") and key[7:].isdecimal()]
-        names = _names(found.get("eb_names"))
-        cell_sets: dict[str, list[NDArray[np.int64]]] = {}
-        for place, key in enumerate(blocks):
-            index = int(key[7:]) - 1
-            if index < len(names) and names[index]:
-                parts = [np.arange(len(found[other]) if other == key else 0) for other in blocks]
-                before = cell_sets.get(names[index])
-                cell_sets[names[index]] = parts if before is None else [*before[:place], *parts[place:]]
-    return point_sets, cell_sets
+        axes, count = len(file.dimensions["num_dim"]), len(file.dimensions["num_nodes"])
+        points = np.zeros((count, 3))
+        for axis in range(axes):
+            points[:, axis] = found["coord"][axis] if "coord" in found else found["coord" + "xyz"[axis]][:]
+        blocks = block_numbers(file)
+        elements = [found[f"connect{block}"].elem_type for block in blocks]
+        nodes = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
+        kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, nodes, strict=True)]
+        steps = len(file.dimensions.get("time_step", ()))
+        if steps > 1:
+            log.info("%s: the first of %d time steps is read", path, steps)
+        raw = Raw(
+            points=points,
+            cells=[(kind, part[:, ORDER.get(kind, slice(None))]) for kind, part in zip(kinds, nodes, strict=True)],
+            point_data=_fields(file, "nod", point_variables(file, STEP)) if steps else {},
+            field_data=_fields(file, "glo", _global_variables(file)) if steps else {},
+            point_sets=_sets(file, "ns", "node set", "node_ns"),
+        )
+        if steps:
+            joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes]))
+            ends = np.cumsum([len(part) for part in nodes])[:-1]
+            raw.cell_data = {name: np.split(values, ends) for name, values in joined.items()}
+        raw.cell_sets = {**_block_sets(file, blocks, nodes), **_element_sets(file, nodes)}
+        for name, members in _side_sets(path, file, axes, elements, kinds, nodes).items():
+            other = raw.point_sets.get(name)
+            is_taken = other is not None and not np.array_equal(np.unique(other), members)
+            raw.point_sets[f"{name} (sides)" if is_taken else name] = members
+    return raw
 
 
-def _names(variable: Any) -> list[str]:
+def block_numbers(file: Any) -> list[int]:
+    """The numbers of the blocks of elements that have some, as the names of variables hold them."""
+    return sorted(int(key[7:]) for key in file.variables if key.startswith("connect") and key[7:].isdecimal())
+
+
+def names_of(variable: Any) -> list[str]:
+    """The names that a variable of letters holds."""
     if variable is None:
         return []
-    return [b"".join(letters).split(b"\0")[0].decode(errors="replace").strip() for letters in variable[:]]
+    return [b"".join(letters).split(b"\0")[0].decode(errors="surrogateescape").strip() for letters in variable[:]]
+
+
+def groups(file: Any, kind: str, names: list[str]) -> dict[str, list[int]]:
+    """The fields, and the numbers of the variables that each is made of.
+
+    Args:
+        file: The file.
+        kind: ``"nod"``, ``"elem"`` or ``"glo"``.
+        names: Names of the variables.
+    """
+    own = json.loads(file.getncattr(FIELDS)) if FIELDS in file.ncattrs() else {}
+    left = dict(zip(reversed(names), reversed(range(len(names))), strict=True))
+    result: dict[str, list[int]] = {}
+    for name, parts in own.get(kind, {}).items():
+        if all(part in left for part in parts):
+            result[name] = [left.pop(part) for part in parts]
+    for name in names:
+        if name not in left:
+            continue
+        start = name[:-1] if name.endswith("X") else name[:-1] if name.endswith("_R") else ""
+        ends = "XYZ" if name.endswith("X") else "RZ"
+        parts = [start + end for end in ends]
+        if kind == "nod" and start and all(part in left for part in parts):
+            field = start if ends == "XYZ" else start[:-1]
+            if field and field not in names and field not in result:
+                result[field] = [left.pop(part) for part in parts]
+                continue
+        result[name] = [left.pop(name)]
+    return result
+
+
+def point_variables(file: Any, step: int) -> dict[str, NDArray[Any]]:
+    """The variables of points at a time step."""
+    names = names_of(file.variables.get("name_nod_var"))
+    if "vals_nod_var" in file.variables:  # of old files
+        return dict(zip(names, file.variables["vals_nod_var"][step], strict=True))
+    return {name: file.variables[f"vals_nod_var{number}"][step] for number, name in enumerate(names, start=1)}
+
+
+def _fields(file: Any, kind: str, variables: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    names = list(variables)
+    result = {}
+    for name, numbers in groups(file, kind, names).items():
+        parts = [variables[names[number]] for number in numbers]
+        result[name] = parts[0] if len(parts) == 1 else np.concatenate(parts) if kind == "glo" else np.stack(parts, 1)
+    return result
+
+
+def _global_variables(file: Any) -> dict[str, NDArray[Any]]:
+    names = names_of(file.variables.get("name_glo_var"))
+    return (
+        {name: value[None] for name, value in zip(names, file.variables["vals_glo_var"][STEP], strict=True)}
+        if names
+        else {}
+    )
+
+
+def _cell_variables(file: Any, blocks: list[int], sizes: list[int]) -> dict[str, NDArray[Any]]:
+    result = {}
+    for number, name in enumerate(names_of(file.variables.get("name_elem_var")), start=1):
+        keys = [f"vals_elem_var{number}eb{block}" for block in blocks]
+        parts = [
+            file.variables[key][STEP] if key in file.variables else np.full(size, np.nan)
+            for key, size in zip(keys, sizes, strict=True)
+        ]
+        result[name] = np.concatenate(parts) if parts else np.zeros(0)
+    return result
+
+
+def _sets(file: Any, letters: str, what: str, start: str) -> dict[str, Numbers]:
+    """What the sets of a kind hold, by their names, or their numbers where they have none; numbers count from 0."""
+    found = file.variables
+    names, numbers = names_of(found.get(f"{letters}_names")), found.get(f"{letters}_prop1")
+    result: dict[str, Numbers] = {}
+    size = {"ns": "num_node_sets", "ss": "num_side_sets", "els": "num_elem_sets"}[letters]
+    for index in range(len(file.dimensions.get(size, ()))):
+        number = int(numbers[index]) if numbers is not None else index + 1
+        key = f"{start}{index + 1}"
+        if key in found:
+            name = (names[index] if index < len(names) else "") or f"{what} {number}"
+            result[f"{name} ({number})" if name in result else name] = np.asarray(found[key][:], np.int64) - 1
+    return result
+
+
+def _block_sets(file: Any, blocks: list[int], nodes: list[Numbers]) -> dict[str, list[NDArray[Any]]]:
+    names = names_of(file.variables.get("eb_names"))
+    result: dict[str, list[NDArray[Any]]] = {}
+    for place, block in enumerate(blocks):
+        if block <= len(names) and names[block - 1]:
+            parts = result.setdefault(names[block - 1], [np.zeros(0, np.int64) for _ in blocks])
+            parts[place] = np.arange(len(nodes[place]))
+    return result
+
+
+def _element_sets(file: Any, nodes: list[Numbers]) -> dict[str, list[NDArray[Any]]]:
+    ends = np.cumsum([0, *(len(part) for part in nodes)])
+    return {
+        name: [own[(own >= low) & (own < high)] - low for low, high in itertools.pairwise(ends)]
+        for name, own in _sets(file, "els", "element set", "elem_els").items()
+    }
+
+
+def _side_sets(
+    path: Path, file: Any, axes: int, elements: list[str], kinds: list[str], nodes: list[Numbers]
+) -> dict[str, Numbers]:
+    sides = _sets(file, "ss", "side set", "side_ss")
+    ends = np.cumsum([0, *(len(part) for part in nodes)])
+    result = {}
+    for name, owners in _sets(file, "ss", "side set", "elem_ss").items():
+        members = [np.zeros(0, np.int64)]
+        for place, (element, kind) in enumerate(zip(elements, kinds, strict=True)):
+            here = (owners >= ends[place]) & (owners < ends[place + 1])
+            if not here.any():
+                continue
+            own = nodes[place][owners[here] - ends[place]]
+            part = side_nodes(element, kind, axes, own, sides[name][here] + 1)
+            if part is None:
+                log.info("%s: sides of %s elements are left out of the set %r", path, element, name)
+            else:
+                members.append(part)
+        result[name] = np.unique(np.concatenate(members))
+    return result

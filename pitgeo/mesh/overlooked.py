@@ -7,6 +7,9 @@ from pathlib import Path
 
 import meshio
 
+from pitgeo.mesh.gmsh import tidy_gmsh
+from pitgeo.mesh.grid_attributes import tidy_xdmf
+
 # Statements that move or add points.
 ABAQUS = (
     r"^\*(system|ngen|nfill|ncopy|include)\b.*|^\*node\b.*system *=.*|^\*instance\b.*\n\s*[-+.\d].*"
@@ -21,8 +24,6 @@ DOUBTS = {
     ".vtk": (rb"^(COLOR_SCALARS)\b", "it leaves colours out"),
     ".obj": (rb"^(f.*\s-\d|[lp]\s|.*\\\r?$)", "it does not know negative numbers, lines or broken lines"),
 }
-REORDERED = ("hexahedron20", "hexahedron27")
-"""Cells whose nodes have another order in Exodus files."""
 
 
 def refuse(path: Path) -> None:
@@ -49,8 +50,6 @@ def doubt(path: Path) -> str:
 def doubt_result(path: Path, raw: meshio.Mesh) -> str:
     """Why what meshio read is not to be trusted; empty if it is."""
     kinds = {block.type for block in raw.cells}
-    if path.suffix.lower() in (".e", ".ex2", ".exo") and kinds & {*REORDERED}:
-        return "it leaves the nodes of quadratic hexahedra in the order of Exodus"
     if path.suffix.lower() in (".xdmf", ".xmf") and "vertex" in kinds and len(kinds) > 1:
         return "it takes the number of points of a vertex in mixed cells for a point"
     if path.suffix.lower() == ".vtk" and "polygon" in kinds and b"CELL_DATA" in path.read_bytes():
@@ -66,28 +65,6 @@ def own_corners(path: Path) -> bool:
                 if len({number for number in word.split("/") if number}) > 1:
                     return True
     return False
-
-
-def tidy_su2(path: Path, folder: Path) -> Path:
-    """A copy that meshio reads rightly: with mixed line ends or comments it reads wrong coordinates without a word.
-
-    An index at the end of the rows of points is dropped too.
-    """
-    lines = [line.split("%")[0].strip() for line in path.read_text(errors="replace").splitlines()]
-    lines = [re.sub(r"\s*=\s*", "= ", line) for line in lines if line]
-    heads = {name: [line for line in lines if line.startswith(f"{name}=")] for name in ("NDIME", "NPOIN")}
-    if any(len(found) != 1 for found in heads.values()):
-        raise meshio.ReadError("a SU2 file of one zone has one NDIME and one NPOIN")
-    dimension, count = (int(heads[name][0].split()[1]) for name in heads)
-    start = lines.index(heads["NPOIN"][0]) + 1
-    rows = [line.split() for line in lines[start : start + count]]
-    columns = {len(row) for row in rows}
-    if len(rows) != count or len(columns) != 1 or not dimension <= min(columns) <= dimension + 2:
-        raise meshio.ReadError(f"{count} rows of {dimension} coordinates, and at most two indices, should follow NPOIN")
-    lines[start : start + count] = [" ".join(row[:dimension]) for row in rows]
-    copy = folder / path.name
-    copy.write_text("\n".join(lines) + "\n")
-    return copy
 
 
 def tidy_nastran(path: Path, folder: Path) -> Path:
@@ -122,5 +99,13 @@ def tidy_abaqus(path: Path, folder: Path) -> Path:
     return copy
 
 
-TIDY = {".inp": tidy_abaqus, ".su2": tidy_su2, ".bdf": tidy_nastran, ".fem": tidy_nastran, ".nas": tidy_nastran}
+TIDY = {
+    ".msh": tidy_gmsh,
+    ".xdmf": tidy_xdmf,
+    ".xmf": tidy_xdmf,
+    ".inp": tidy_abaqus,
+    ".bdf": tidy_nastran,
+    ".fem": tidy_nastran,
+    ".nas": tidy_nastran,
+}
 """What makes a copy that meshio reads rightly, by the ending of the file."""

@@ -16,15 +16,19 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import abaqus, exodus, overlooked
-from pitgeo.mesh.gmsh import check_order
+from pitgeo.mesh import abaqus, gmsh, grid_attributes, overlooked
+from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets, physical_sets
+from pitgeo.mesh.su2 import read_su2
 from pitgeo.mesh.vtk import EXODUS, READABLE, read_vtk
 
 log = logging.getLogger(__name__)
+
+OWN = {".su2": read_su2, **dict.fromkeys(EXODUS, read_exodus)}
+"""Readers of formats that meshio does not read rightly, by the ending of the file."""
 
 
 def read_mesh(path: str | Path) -> Mesh:
@@ -48,7 +52,7 @@ def read(path: Path) -> tuple[Mesh, str]:
         raise ValueError(f"{path}: Expected a mesh file (got an empty one); write it again, or leave it out")
     overlooked.refuse(path)
     try:
-        return _by_meshio(path), ""
+        return (_by_own if path.suffix.lower() in OWN else _by_meshio)(path), ""
     except _UnreadableError as error:
         reason = _brief(str(error), path)
     if path.suffix.lower() not in READABLE:
@@ -87,6 +91,13 @@ def quiet(said: io.StringIO) -> Iterator[None]:
 
 class _UnreadableError(Exception):
     """Meshio does not read a file, or not rightly; another reader may."""
+
+
+def _by_own(path: Path) -> Mesh:
+    try:
+        return OWN[path.suffix.lower()](path).mesh(path)
+    except Exception as error:  # broken files make netCDF4 fail in many ways
+        raise _UnreadableError(f"{'' if isinstance(error, ValueError) else type(error).__name__} {error}") from error
 
 
 def _by_meshio(path: Path) -> Mesh:
@@ -155,12 +166,16 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         raw.cell_data = {urllib.parse.unquote(name): values for name, values in raw.cell_data.items()}
     elif suffix == ".inp":
         raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells])
-    elif suffix in EXODUS:
-        raw.point_sets, raw.cell_sets = exodus.read_sets(path)
+    elif suffix in (".xdmf", ".xmf"):
+        raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path)}
     elif suffix == ".msh":
-        check_order(path, [nodes.shape[1] for _, nodes in raw.cells])
+        ends = np.cumsum([len(nodes) for _, nodes in raw.cells])
+        fields = gmsh.read_fields(path, {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0})
+        raw.point_data.update(fields[b"NodeData"])
+        raw.cell_data.update({name: np.split(values, ends[:-1]) for name, values in fields[b"ElementData"].items()})
         tags = raw.cell_data.get("gmsh:physical")
         raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
+        raw.field_data = {**raw.field_data, **gmsh.read_field_data(path.read_bytes())}
     elif suffix == ".med":
         groups = family_sets(found.point_tags, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
         raw.point_sets = {name: members[0] for name, members in groups.items()}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.raw import Raw
+from pitgeo.mesh.vtk_texts import texts_from_vtk, texts_to_vtk
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,10 @@ def write_vtk(
             (data.field_data, field_data),
         ):
             for name, values in fields.items():
-                target.set_array(values, name)
+                if values.dtype.kind == "U":
+                    target.VTKObject.AddArray(texts_to_vtk(values, name))
+                else:
+                    target.set_array(values, name)
         data.save(str(path))
     if errors:
         raise ValueError("; ".join(" ".join(error.split()) for error in errors)[:500])
@@ -156,22 +160,29 @@ def _raw(grid: Any, path: Path) -> Raw:
         array(part) for part in (grid.GetCells().GetOffsetsArray(), grid.GetCells().GetConnectivityArray())
     )
     cells, sources = _cells(np.asarray(grid.celltypes), offsets, nodes)
-    cell_data = _numbers(grid.cell_data, path)
+    cell_data = _arrays(grid.cell_data, path)
     return Raw(
         points=np.array(grid.points),
         cells=cells,
-        point_data=_numbers(grid.point_data, path),
+        point_data=_arrays(grid.point_data, path),
         cell_data={name: [values[source] for source in sources] for name, values in cell_data.items()},
-        field_data=_numbers(grid.field_data, path),
+        field_data=_arrays(grid.field_data, path),
     )
 
 
-def _numbers(fields: Any, path: Path) -> dict[str, NDArray[Any]]:
-    found = {name: np.array(fields[name]) for name in fields.keys()}  # noqa: SIM118 (not a dict)
-    left = [name for name, values in found.items() if values.dtype.kind not in "fiub"]
+def _arrays(fields: Any, path: Path) -> dict[str, NDArray[Any]]:
+    found: dict[str, NDArray[Any]] = {}
+    left = []
+    for name in fields.keys():  # noqa: SIM118 (not a dict)
+        held = fields.VTKObject.GetAbstractArray(name)
+        values = texts_from_vtk(held) if held.IsA("vtkStringArray") else np.array(fields[name])
+        if values.dtype.kind in "fiubU":
+            found[name] = values
+        else:
+            left.append(name)
     if left:
-        log.info("%s: %s left out, which hold no numbers", path, ", ".join(left))
-    return {name: values for name, values in found.items() if name not in left}
+        log.info("%s: %s left out, which hold neither numbers nor texts", path, ", ".join(left))
+    return found
 
 
 def _cells(
@@ -238,13 +249,21 @@ def _together(parts: list[Raw], path: Path) -> Raw:
         blocks = [(part.cell_data.get(name), part.cells) for part in parts]
         flat = [values[k] if values else None for values, cells in blocks for k in range(len(cells))]
         whole.cell_data[name] = _filled(flat, [len(nodes) for _, nodes in whole.cells])
-    for part in parts:
-        whole.field_data.update(part.field_data)
+    for number, part in enumerate(parts):
+        for name, values in part.field_data.items():
+            before = whole.field_data.get(name)
+            is_other = before is not None and (
+                before.dtype.kind != values.dtype.kind or not np.array_equal(before, values)
+            )
+            whole.field_data[f"{name} (block {number})" if is_other else name] = values
     return whole
 
 
 def _filled(arrays: list[NDArray[Any] | None], counts: list[int]) -> list[NDArray[Any]]:
     have = [array for array in arrays if array is not None]
+    if any(array.dtype.kind == "U" for array in have):  # texts are empty there
+        gaps = [np.full((count, *have[0].shape[1:]), "") for count in counts]
+        return [gap if array is None else array.astype(str) for array, gap in zip(arrays, gaps, strict=True)]
     kind = np.result_type(*have, *([np.float64] if len(have) < len(arrays) else []))
     shape = have[0].shape[1:]
     return [

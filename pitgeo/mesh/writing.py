@@ -17,6 +17,7 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh import copies, grid_attributes
 from pitgeo.mesh.legacy import add_field_data
 from pitgeo.mesh.mesh import Mesh, joined, native
 from pitgeo.mesh.reading import quiet, read
@@ -36,12 +37,18 @@ VTU_TYPES = {
 
 
 def result_name(path: str | Path) -> str:
-    """The name of the file that a mesh read from ``path`` is best written to: its own, or one that ends in ``.vtu``."""
+    """The name of the file that a mesh read from ``path`` is best written to: its own, or one that ends in ``.vtu``.
+
+    The reason for the latter is in the log.
+    """
     path = Path(path)
     if path.suffix.lower() in WRITABLE:
         return path.name
+    reason = copies.refusal(path)
+    if not reason:
+        return path.name
     name = f"{path.stem}.vtu"
-    log.info("%s: results go to %s, since %s files do not keep every field", path, name, path.suffix or "such")
+    log.info("%s: results go to %s, since %s", path, name, reason)
     return name
 
 
@@ -50,25 +57,19 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
 
     VTU is compressed binary. Fields of several axes are flattened to ``[N, components]``; ``.vtk`` and ``.xdmf`` have
     no vectors of two components, which get a third of zeros there. ``.vtp`` holds points, lines and faces alone and
-    needs PyVista; ``.xdmf`` holds no field data. A named set becomes the field ``set:<name>`` of zeros and ones, which
-    :func:`read_mesh` turns back.
+    needs PyVista, as texts do in all of these but ``.xdmf``, which holds single texts of the whole mesh. A named set
+    becomes the field ``set:<name>`` of zeros and ones, which :func:`read_mesh` turns back.
+
+    Exodus and Gmsh (``.msh``) files are written as a copy of the file that the mesh came from, ``mesh.path``, with the
+    fields that are not in it, or are other there; nothing else of it is touched.
 
     Raises:
         ValueError: If the format would lose something, or cannot hold it.
     """
     path = Path(path)
-    kind = WRITABLE.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(
-            f"{path}: Expected a format that keeps every field, one of {', '.join(WRITABLE)} (got {path.suffix!r}); "
-            f"write to {path.with_suffix('.vtu').name} instead"
-        )
-    if mesh.field_data and kind == "xdmf":
-        raise ValueError(
-            f"{path}: Expected no field data, which {path.suffix} files do not keep (got "
-            f"{', '.join(mesh.field_data)}); write to {path.with_suffix('.vtu').name} instead"
-        )
-    point_sets, cell_sets = set_fields(mesh)
+    kind = WRITABLE.get(path.suffix.lower(), "gmsh" if path.suffix.lower() == ".msh" else "exodus")
+    known = _source(path, mesh) if kind in ("gmsh", "exodus") else None
+    point_sets, cell_sets = ({}, {}) if known else set_fields(mesh)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:
@@ -78,7 +79,14 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
             for name, blocks in {**mesh.cell_data, **cell_sets}.items()
         }
         field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
-        _write(part, kind, mesh, point_data, cell_data, field_data)
+        if known:  # what is there stays as it is
+            point_data.update(copies.kept(known.point_data, mesh.point_data))
+            cell_data.update(copies.kept(known.cell_data, mesh.cell_data))
+            field_data.update(copies.kept(known.field_data, mesh.field_data))
+        if known:
+            copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data))
+        else:
+            _write(part, kind, mesh, point_data, cell_data, field_data)
         lost = _lost(mesh, read(part)[0], point_data, joined(cell_data), field_data)
         if lost:
             raise ValueError(f"{', '.join(lost)} came back changed")
@@ -93,6 +101,28 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
         ) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _source(path: Path, mesh: Mesh) -> Mesh:
+    """The mesh as it is in the file that it came from, of whose format ``path`` must be.
+
+    Raises:
+        ValueError: If no file of this format can be written.
+    """
+    instead = f"write to {path.with_suffix('.vtu').name} instead"
+    if path.suffix.lower() not in copies.FORMATS:
+        raise ValueError(
+            f"{path}: Expected a format that keeps every field, one of {', '.join(WRITABLE)} (got {path.suffix!r}); "
+            f"{instead}"
+        )
+    source = mesh.path
+    reason = "no file that it came from" if source is None else copies.refusal(source)
+    if source is None or reason or source.suffix.lower() != path.suffix.lower():
+        raise ValueError(
+            f"{path}: Expected a mesh that came from a file of this format, a copy of which takes the fields (got "
+            f"{reason or source}); {instead}"
+        )
+    return read(source)[0]
 
 
 @dataclass
@@ -118,10 +148,13 @@ def _write(
 ) -> None:
     points = mesh.points_in_space()
     cells = [(name, native(nodes)) for name, nodes in mesh.cells] or [("vertex", np.arange(len(points))[:, None])]
-    if kind == "vtp" or (kind == "vtu" and not _is_known([name for name, _ in cells])):
-        fields = (point_data, joined(cell_data), field_data)
-        named = ({_escaped(name, kind): values for name, values in part.items()} for part in fields)
-        write_vtk(path, points, cells, *named)
+    fields = (point_data, joined(cell_data), field_data)
+    has_texts = kind != "xdmf" and any(values.dtype.kind == "U" for part in fields for values in part.values())
+    if kind == "vtp" or has_texts or (kind == "vtu" and not _is_known([name for name, _ in cells])):
+        escaped = (lambda name, _: name) if kind == "vtk" else _escaped  # VTK does it itself in the legacy format
+        write_vtk(
+            path, points, cells, *({escaped(name, kind): values for name, values in part.items()} for part in fields)
+        )
         return
     with quiet(io.StringIO()):
         out = meshio.Mesh(
@@ -135,6 +168,8 @@ def _write(
         out.write(path, file_format=name, **({"data_format": "XML"} if kind == "xdmf" else {}))
     if field_data and kind == "vtu":
         _add_field_data(path, field_data)
+    elif field_data and kind == "xdmf":
+        grid_attributes.add_field_data(path, field_data)
     elif field_data:
         add_field_data(path, {_escaped(name, kind): values for name, values in field_data.items()})
 
@@ -171,15 +206,19 @@ def _lost(
 def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
     """A copy of a field as files can hold it."""
     values = native(np.asarray(values))
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values.ravel()):
+        values = values.astype(np.str_)
+    if values.dtype.kind == "U" and any("\0" in text for text in values.ravel().tolist()):  # VTK would fall over
+        raise ValueError("a text holds the character of code 0, which ends texts in files")
     if values.dtype in (np.bool_, np.float16):  # which no format has
         values = values.astype(np.uint8 if values.dtype == np.bool_ else np.float32)
-    if kind == "xdmf" and values.dtype.itemsize < 4:  # which meshio cannot write there
+    if kind == "xdmf" and values.dtype.kind in "iu" and values.dtype.itemsize < 4:  # which meshio cannot write there
         values = values.astype(np.int32)
     elif kind == "xdmf" and values.dtype == np.float32:  # of which meshio writes too few digits
         values = values.astype(np.float64)
     if values.ndim > 2:
         values = values.reshape(len(values), -1)
-    if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf"):
+    if values.ndim == 2 and values.shape[1] == 2 and kind in ("vtk", "xdmf", "gmsh") and values.dtype.kind != "U":
         values = np.concatenate([values, np.zeros_like(values[:, :1])], 1)
     return values
 
@@ -187,8 +226,8 @@ def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
 def _fact(values: Any) -> NDArray[Any]:
     """A copy of field data as files can hold it: ``[n]`` or ``[n, components]``."""
     fact = _storable(np.atleast_1d(values), "vtu")
-    if fact.dtype.kind not in "fiu":
-        raise ValueError(f"field data of {fact.dtype} is no number")
+    if fact.dtype.kind not in "fiuU":
+        raise ValueError(f"field data of {fact.dtype} is neither number nor text")
     return fact
 
 
@@ -224,5 +263,11 @@ def _differences(mine: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[
         for name, values in mine.items()
         if name not in theirs
         or values.size != np.size(theirs[name])
-        or not np.array_equal(values.ravel(), np.ravel(theirs[name]), equal_nan=True)
+        or not _same(values.ravel(), np.ravel(theirs[name]))
     ]
+
+
+def _same(mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
+    if mine.dtype.kind in "iu" and theirs.dtype.kind == "f":  # as real numbers, large whole ones would seem the same
+        theirs = theirs.astype(mine.dtype)
+    return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from pitgeo.mesh.grid_attributes import tied_to, whole_parts
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.reading import read_mesh
 
@@ -65,10 +66,10 @@ def _single(path: Path, step: Element, shared: dict[str, Element | None]) -> Ele
         if element is None:
             raise ValueError(f"{path}: Expected a {tag} in the time series (got none)")
         grid.append(copy.deepcopy(element))
-    grid.extend(copy.deepcopy(step.findall("Attribute")))
-    for item in grid.iter("DataItem"):
-        if item.get("Format") in ("HDF", "Binary") and item.text:
-            item.text = str(path.resolve().parent / item.text.strip())
+    whole = whole_parts(step)
+    grid.extend(copy.deepcopy([part for part in step.findall("Attribute") if part.get("Center") != "Grid"]))
+    grid.extend(whole)
+    tied_to(grid, path)
     return root
 
 

@@ -155,12 +155,16 @@ def test_fields_of_gmsh_files_belong_to_numbers(tmp_path):
     assert [part.tolist() for part in mesh.cell_sets["inside"]] == [[], [0]]
     path.write_text(gmsh([2, 1, 3, 4], [2, 1, 3, 4]))
     assert read_mesh(path).point_data["T"].tolist() == [20, 10, 30, 40]
-    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3]).replace("\n1\n4\n", "\n1\n3\n"))  # not on all points
-    with pytest.raises(ValueError):
+    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 4]).replace("\n1\n4\n", "\n1\n3\n"))  # not on all points
+    assert np.array_equal(read_mesh(path).point_data["T"], [10, 20, np.nan, 40], equal_nan=True)
+    path.write_text(gmsh([2, 1, 30, 4], [1, 2, 4, 30]))  # as Gmsh writes them
+    assert read_mesh(path).point_data["T"].tolist() == [20, 10, 300, 40]
+    path.write_text(gmsh([2, 1, 3, 4], [1, 2, 3, 5]))
+    with pytest.raises(ValueError, match=r"mesh\.msh: Expected values of 'T' on nodes that are there"):
         read_mesh(path)
-    path.write_text(gmsh([2, 1, 3, 4], [1, 2, 3, 4]))  # as Gmsh writes them
-    with pytest.raises(ValueError, match="in the order of the nodes"):
-        read_mesh(path)
+    last = gmsh([1, 2, 3, 4], [1, 2, 3, 4]).partition("$EndElements\n")[2].replace("1 10\n", "1 70\n")
+    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3, 4]) + last)  # of several times, the last
+    assert read_mesh(path).point_data["T"].tolist() == [70, 20, 30, 40]
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -186,5 +190,6 @@ def test_fields_of_new_gmsh_files(binary, tmp_path):
     else:
         content = content.replace(b"\n1\n2\n3\n4\n", b"\n2\n1\n3\n4\n", 1)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="in the order of the nodes"):
-        read_mesh(path)
+    again = read_mesh(path)
+    assert again.point_data["T"].tolist() == [1, 0, 2, 3] and again.points[:2].tolist() == [[0, 0], [1, 0]]
+    assert again.cells[0][1].tolist() == [[1, 0, 2], [1, 2, 3]]

@@ -10,7 +10,7 @@ import numpy as np
 TYPES = {
     f"{kind}{8 * size}": f"<{letter}{size}" for kind, letter in (("Int", "i"), ("UInt", "u")) for size in (1, 2, 4, 8)
 }
-TYPES |= {"Float32": "<f4", "Float64": "<f8"}
+TYPES |= {"Float32": "<f4", "Float64": "<f8", "String": "u1"}
 
 
 def arrays(path):
@@ -22,15 +22,19 @@ def arrays(path):
     header = np.dtype(TYPES[root.get("header_type", "UInt32")])
     result = {}
     for section in root.iter():
-        for item in section.findall("DataArray"):
+        for item in (*section.findall("DataArray"), *section.findall("Array")):
             dtype = np.dtype(TYPES[item.get("type")])
             if item.get("format") == "ascii":
-                values = np.array(item.text.split()).astype(dtype)
+                values = np.array(item.text.split()).astype(np.int64 if item.tag == "Array" else dtype).astype(dtype)
             else:
                 inline = item.get("format") == "binary"
                 data = item.text.strip().encode() if inline else appended[int(item.get("offset")) :]
                 values = np.frombuffer(
                     _bytes(data, inline or encoding == b"base64", header, root.get("compressor")), dtype
+                )
+            if item.tag == "Array":  # texts, each ended by a zero
+                values = np.array(
+                    [text.decode(errors="surrogateescape") for text in values.tobytes().split(b"\0")[:-1]]
                 )
             width = int(item.get("NumberOfComponents", 1))
             result[section.tag, item.get("Name")] = values.reshape(-1, width) if width > 1 else values

@@ -1,0 +1,79 @@
+"""Results in a copy of the file that the mesh came from, in formats that nothing else writes without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh import exodus_results, gmsh_results
+from pitgeo.mesh.mesh import Mesh, joined
+from pitgeo.mesh.vtk import EXODUS
+
+FORMATS = {**dict.fromkeys(EXODUS, exodus_results), ".msh": gmsh_results}
+"""What adds fields to a copy of a file, by the ending of its name."""
+
+Fields = Mapping[str, NDArray[Any]]
+
+
+def refusal(path: Path) -> str:
+    """Why results cannot be put into a copy of a file; empty if they can."""
+    made = FORMATS.get(path.suffix.lower())
+    if made is None:
+        return f"{path.suffix or 'such'} files do not keep every field"
+    return made.refusal(path) if path.is_file() else "there is no such file to put them into"
+
+
+def write_copy(path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields]) -> None:
+    """Write a copy of the file that a mesh came from, with those fields that are new or other than in it.
+
+    Args:
+        path: The file to write.
+        known: The mesh as it is in the file that it came from.
+        mesh: The mesh.
+        stored: Its fields of points, of cells, their blocks one after another, and of the whole, as files hold them.
+
+    Raises:
+        ValueError: If the mesh is not that of the file, with fields added or replaced.
+    """
+    source = known.path
+    assert source is not None
+    same = {
+        "points": np.array_equal(mesh.points_in_space(), known.points_in_space()),
+        "cells": [kind for kind, _ in mesh.cells] == [kind for kind, _ in known.cells]
+        and all(np.array_equal(a, b) for (_, a), (_, b) in zip(mesh.cells, known.cells, strict=True)),
+        "point sets": _alike(mesh.point_sets, known.point_sets),
+        "cell sets": _alike(joined(mesh.cell_sets), joined(known.cell_sets)),
+    }
+    other = [name for name, is_same in same.items() if not is_same]
+    if other:
+        raise ValueError(f"the {', '.join(other)} are not those of {source}")
+    added = []
+    now = (mesh.point_data, mesh.cell_data, mesh.field_data)
+    before = (known.point_data, known.cell_data, known.field_data)
+    for mine, theirs, values in zip(now, before, stored, strict=True):
+        missing = [name for name in theirs if name not in mine]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} of {source} is no longer there")
+        same_still = kept(theirs, mine)
+        added.append({name: values[name] for name in mine if name not in same_still})
+    FORMATS[source.suffix.lower()].add_fields(source, path, *added)
+
+
+def kept(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
+    """Those fields of the file that the mesh has unchanged; of cells, a sequence of blocks each."""
+    return {name: values for name, values in theirs.items() if name in mine and _equal(values, mine[name])}
+
+
+def _alike(mine: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> bool:
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+
+def _equal(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, tuple):
+        return len(mine) == len(theirs) and all(_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    return mine.dtype.kind == theirs.dtype.kind and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")

@@ -1,0 +1,85 @@
+"""Fields added to a copy of a Gmsh file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.gmsh import KINDS, WHOLE, Numbers, field_name, head, numbers_of, sections, spans
+
+Fields = Mapping[str, NDArray[Any]]
+
+
+def refusal(path: Path) -> str:
+    """Why fields cannot be added to a copy of a file; empty if they can."""
+    content = path.read_bytes()
+    version, is_binary = head(content)
+    if not version:
+        return "it has no head of a Gmsh file"
+    try:
+        known = [numbers_of(content, b"Nodes"), numbers_of(content, b"Elements")]
+    except (ValueError, IndexError):
+        return "its points and cells are not as the format says"
+    for numbers in known:
+        if numbers is None:
+            return f"its version, {version.decode(errors='replace')}{' (binary)' * is_binary}, is not known"
+        if len(np.unique(numbers)) < len(numbers):
+            return "points or cells share a number"
+    return ""
+
+
+def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields, field_data: Fields) -> None:
+    """Write a file again with more fields, in its own mode; those it has by the same name are replaced.
+
+    Numbers of the mesh as a whole, for which Gmsh has no place, go into a section of their own, over which it passes.
+
+    Raises:
+        ValueError: If a field has not one value for every point or cell.
+    """
+    content = source.read_bytes()
+    _, is_binary = head(content)
+    for (kind, things), fields in zip(KINDS.items(), (point_data, cell_data), strict=True):
+        numbers = numbers_of(content, things) if fields else None
+        for name, values in fields.items():
+            if numbers is None or len(numbers) != len(values) or values.dtype.kind not in "fiu":
+                raise ValueError(f"{name!r} is not one number, or several, for each of the {things.decode().lower()}")
+            content = _without(content, kind, name)
+            content += _section(kind, name, numbers, values.reshape(len(values), -1), is_binary)
+    if field_data:
+        before = {name: values for section in sections(content, WHOLE) for name, values in json.loads(section).items()}
+        for found in reversed(spans(content, WHOLE)):
+            content = content[: found.start()] + content[found.end() :]
+        text = json.dumps({**before, **{name: values.tolist() for name, values in field_data.items()}})
+        content = _ended(content) + b"$%b\n%b\n$End%b\n" % (WHOLE, text.encode(), WHOLE)
+    target.write_bytes(content)
+
+
+def _without(content: bytes, kind: bytes, name: str) -> bytes:
+    """Without the last field of a name, which is the one that is read; ready for what follows."""
+    for found in reversed(spans(content, kind)):
+        if field_name(found.group(1)) == name:
+            content = content[: found.start()] + content[found.end() :]
+            break
+    return _ended(content)
+
+
+def _ended(content: bytes) -> bytes:
+    return content if content.endswith(b"\n") else content + b"\n"
+
+
+def _section(kind: bytes, name: str, numbers: Numbers, values: NDArray[Any], is_binary: bool) -> bytes:
+    """A field: its name, the time 0, and step 0, components, rows."""
+    start = f'1\n"{name}"\n1\n0.0\n3\n0\n{values.shape[1]}\n{len(values)}\n'.encode()
+    if is_binary:
+        rows = np.empty(len(values), [("number", np.int32), ("values", np.float64, (values.shape[1],))])
+        rows["number"], rows["values"] = numbers, values
+        body = rows.tobytes() + b"\n"
+    else:
+        table = zip(numbers.tolist(), values.astype(np.float64).tolist(), strict=True)
+        body = "".join(f"{number} {' '.join(map(repr, row))}\n" for number, row in table).encode()
+    return b"$%b\n%b%b$End%b\n" % (kind, start, body, kind)
