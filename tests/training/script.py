@@ -1,16 +1,22 @@
-"""A script that trains on several processes, for test_distributed.py: ``script.py FOLDER JOB.json``.
+"""A script that trains on several processes, for test_distributed.py.
 
-Every process leaves what it saw of a training in ``FOLDER/<name>/seen_<rank>.json``.
+``script.py FOLDER JOBS.json`` does one training after the other. ``script.py FOLDER RUNS.json srun`` stands in for
+srun: it starts two processes for each list of trainings, with the variables that srun sets. Every process leaves what it saw
+of a training in ``FOLDER/<name>/seen_<rank>.json``.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
+import socket
 import sys
 import time
+import traceback
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +27,7 @@ from torch import Tensor, nn
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.scaling import Scaling
-from pitgeo.training import OperatorModule, fit
+from pitgeo.training import OperatorModule, distributed, fit, together
 from pitgeo.training.place import find_place
 
 
@@ -49,9 +55,10 @@ def samples(count: int) -> list[PointData]:
 class Eyes(Callback):
     """Note the loss of every step and the validation errors; do something at one step, in one process."""
 
-    def __init__(self, rank: int, action: str = "", at: int = 0, by: int = 0) -> None:
-        self.rank, self.action, self.at, self.by = rank, action, at, by
-        self.seen: dict[str, Any] = {"losses": [], "samples": [], "errors": [], "shares": [], "random": []}
+    def __init__(self, rank: int, output: Path, event: dict[str, Any]) -> None:
+        self.rank, self.output, self.at = rank, output, event.get("at", 0)
+        self.action = event.get("action" if rank == event.get("by") else "others", "")
+        self.seen: dict[str, Any] = {"losses": [], "samples": [], "errors": [], "random": []}
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         loss = trainer.strategy.reduce(outputs["loss"].detach().clone(), reduce_op="mean")
@@ -59,10 +66,12 @@ class Eyes(Callback):
         self.seen["losses"].append(float(loss))
         self.seen["samples"].append(sorted(batch.sample_id.tolist()) if counts else [])
         self.seen["random"].append(float(torch.rand(1)))
-        if trainer.global_step == self.at and self.rank == self.by:
+        if trainer.global_step == self.at:
             self.act()
 
     def act(self) -> None:
+        if self.action:
+            (self.output / "event").touch()
         if self.action == "hang":
             time.sleep(1000)
         elif self.action == "raise":
@@ -88,7 +97,15 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
         training,
         facts={"format": 3, "config": {}},
     ).double()
-    eyes = Eyes(place.rank, **job.get("event", {}))
+    eyes = Eyes(place.rank, output, job.get("event", {}))
+    distributed.GRACE = job.get("grace", distributed.GRACE)
+    distributed.TIMEOUT = timedelta(seconds=job.get("timeout", distributed.TIMEOUT.total_seconds()))
+    with together(training, output / "last.ckpt") as processes, processes.by_turns():
+        eyes.seen["prepared"] = (output / "data").exists()
+        if place.is_first:
+            time.sleep(0.2)  # the others would be here by now
+            output.mkdir(exist_ok=True)
+            (output / "data").touch()
     try:
         fit(module, data, samples(job["held_out"]), output, job.get("resume", False), callbacks=[eyes])
     finally:
@@ -97,8 +114,59 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
     return eyes
 
 
+def srun(folder: Path, runs: list[list[dict[str, Any]]]) -> None:
+    """Start two processes for every list of jobs; leave their exit codes and what they say.
+
+    As with ``srun --kill-on-bad-exit``, one that fails ends the other.
+    """
+    codes = []
+    for run, jobs in enumerate(runs):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        ranks = [_fork(folder, f"{run}_{rank}", rank, port, jobs) for rank in range(2)]
+        codes.append(_codes(ranks))
+    (folder / "codes.json").write_text(json.dumps(codes))
+
+
+def _fork(folder: Path, name: str, rank: int, port: int, jobs: list[dict[str, Any]]) -> int:
+    if (child := os.fork()) != 0:
+        return child
+    os.dup2(os.open(folder / f"{name}.err", os.O_WRONLY | os.O_CREAT), 2)
+    said = {"STEP_NUM_TASKS": 2, "STEP_NUM_NODES": 1, "STEP_NODELIST": "localhost", "NODEID": 0}
+    said |= {"PROCID": rank, "LOCALID": rank}
+    os.environ.update({f"SLURM_{key}": str(value) for key, value in said.items()}, MASTER_PORT=str(port))
+    try:
+        for job in jobs:
+            train(folder, job)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def _codes(processes: list[int]) -> list[int]:
+    codes: dict[int, int] = {}
+    until = math.inf
+    while len(codes) < len(processes):
+        for process in set(processes) - codes.keys():
+            if time.monotonic() > until:
+                os.kill(process, signal.SIGKILL)
+            found, status = os.waitpid(process, os.WNOHANG)
+            if found:
+                codes[process] = os.waitstatus_to_exitcode(status)
+                until = min(until, time.monotonic() + 5) if codes[process] else until
+        time.sleep(0.05)
+    return [codes[process] for process in processes]
+
+
 if __name__ == "__main__":
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    for number in json.loads(Path(sys.argv[2]).read_text()):
-        train(Path(sys.argv[1]), number)
+    given = json.loads(Path(sys.argv[2]).read_text())
+    if sys.argv[3:] == ["srun"]:
+        srun(Path(sys.argv[1]), given)
+    else:
+        for number in given:
+            train(Path(sys.argv[1]), number)
