@@ -120,7 +120,7 @@ class Processes:
         while (what := self.loss()) is None and self.children and time.monotonic() < until:
             time.sleep(_POLL)
         if what is None and re.search(r"timed out|timeout", str(error), re.IGNORECASE):
-            what = f"another process did not answer in {TIMEOUT.total_seconds() / 60:.0f} minutes"
+            what = f"another process did not answer in time, {TIMEOUT.total_seconds():.0f} s"
         return WorkerLostError(_ending(what or "another process was lost, or has ended", checkpoint))
 
     def end(self, patience: float = 0.0) -> None:

@@ -1,8 +1,8 @@
 """A script that trains on several processes, for test_distributed.py.
 
 ``script.py FOLDER JOBS.json`` does one training after the other. ``script.py FOLDER RUNS.json srun`` stands in for
-srun: it starts two processes for each list of trainings, with the variables that srun sets. Every process leaves what it saw
-of a training in ``FOLDER/<name>/seen_<rank>.json``.
+srun: it starts two processes for each list of trainings, with the variables that srun sets. Every process leaves what
+it saw of a training in ``FOLDER/<name>/seen_<rank>.json``.
 """
 
 from __future__ import annotations
