@@ -35,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return int(arguments.run(arguments))
         except InterruptionError as interruption:
-            print(f"pitgeo: {interruption}; resume with the same command and --resume", file=sys.stderr)
+            from pitgeo.training.distributed import is_first_process
+
+            if is_first_process():  # all stop at the same step
+                print(f"pitgeo: {interruption}; resume with the same command and --resume", file=sys.stderr)
             return 128 + interruption.number
         except KeyboardInterrupt:
             print("pitgeo: stopped; if the run has a last.ckpt, --resume goes on from there", file=sys.stderr)
@@ -64,7 +67,10 @@ def _train(arguments: argparse.Namespace) -> int:
     _check_folder(output)
     if arguments.members is not None:
         from pitgeo.train_ensemble import train_ensemble
+        from pitgeo.training import find_place
 
+        if (place := find_place(config.training)).launcher == "torchrun":
+            raise ValueError(f"Expected one process with --members (got {place.world}); start it without torchrun")
         result = train_ensemble(
             config, output, arguments.members, arguments.resume, arguments.overwrite, progress=not arguments.quiet
         )

@@ -58,7 +58,8 @@ class TrainingConfig(_Table):
     """How the weights are found.
 
     ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
-    ``start_from`` is a checkpoint of the same model, on perhaps other inputs and targets, to go on from.
+    ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
+    of the same model, on perhaps other inputs and targets, to go on from.
     """
 
     epochs: PositiveInt = 100
@@ -72,6 +73,7 @@ class TrainingConfig(_Table):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     device: Literal["auto", "cpu", "gpu"] = "auto"
     devices: PositiveInt = 1
+    nodes: PositiveInt = 1
     precision: Literal["32", "bf16"] = "32"
     start_from: str = ""
 
@@ -182,7 +184,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collec
     return sorted(key for key in changed if key not in free and key.rpartition(".")[2] not in free)
 
 
-MACHINE = ("training.device", "root")
+MACHINE = ("training.device", "training.devices", "training.nodes", "root")
 """Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
 
 

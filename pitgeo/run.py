@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.pytorch.utilities import rank_zero_only
 from torch import nn
 
 from pitgeo.config import RunConfig, to_toml
@@ -27,7 +26,7 @@ from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
 from pitgeo.run_folder import Trained, check_scale, claim, finished, read_start
-from pitgeo.training import FORMAT, OperatorModule, fit, start_from, torch_device, write_atomic
+from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
@@ -79,32 +78,35 @@ def train(
         FileNotFoundError: If there is nothing to resume.
         InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
         NonFiniteError: If the loss or a weight became NaN or infinite.
+        WorkerLostError: If another process ended, of those that train together on several devices.
     """
     torch.set_flush_denormal(True)  # before any thread is started: threads inherit it
     device = torch_device(config.training.device)
-    first = int(getattr(rank_zero_only, "rank", 0) or 0) == 0
+    first = find_place(config.training).is_first
     if first:
         claim(config, output, resume, overwrite)
     with _log_file(output / "log.txt" if first else None):
         if resume and (done := finished(config, output)) is not None:
             log.info("The run in %s has finished already; nothing is left to do", output)
             return done
-        parts = (read or read_parts)(config, progress)
-        module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
-        if resume:
-            check_scale(module.facts["box_scale"], output / "last.ckpt")
-        if first:
-            write_atomic(output / "config.toml", to_toml(config).encode())
-            if (split := module.facts["split"]) is not None:
-                write_json(output / "split.json", split)
-        log.info(
-            "Training %s parameters on %d samples, %d held out for validation; results go to %s",
-            f"{_parameters(module.model):,}",
-            len(samples),
-            len(held_out),
-            output,
-        )
-        checkpoint = fit(module, samples, held_out, output, resume, progress)
+        with together(config.training, output / "last.ckpt") as processes:
+            with processes.by_turns():  # data are generated, and caches written, by the first
+                parts = (read or read_parts)(config, progress and first)
+            module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
+            if resume:
+                check_scale(module.facts["box_scale"], output / "last.ckpt")
+            if first:
+                write_atomic(output / "config.toml", to_toml(config).encode())
+                if (split := module.facts["split"]) is not None:
+                    write_json(output / "split.json", split)
+            log.info(
+                "Training %s parameters on %d samples, %d held out for validation; results go to %s",
+                f"{_parameters(module.model):,}",
+                len(samples),
+                len(held_out),
+                output,
+            )
+            checkpoint = fit(module, samples, held_out, output, resume, progress)
         if not first:
             return Trained(checkpoint, {})
         log.info("Evaluating %s on the test set", checkpoint)

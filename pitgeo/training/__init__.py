@@ -2,10 +2,12 @@
 
 from pitgeo.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint, write_atomic
+from pitgeo.training.distributed import WorkerLostError, together
 from pitgeo.training.fine_tune import start_from
 from pitgeo.training.fit import fit, torch_device
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.place import find_place
 
 __all__ = [
     "FORMAT",
@@ -14,9 +16,12 @@ __all__ = [
     "InterruptionError",
     "NonFiniteError",
     "OperatorModule",
+    "WorkerLostError",
+    "find_place",
     "fit",
     "read_checkpoint",
     "start_from",
+    "together",
     "torch_device",
     "write_atomic",
 ]

@@ -13,15 +13,18 @@ import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.strategies import DDPStrategy
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.checkpoints import Checkpoints
+from pitgeo.training.distributed import TIMEOUT, together
 from pitgeo.training.history import History
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.loader_state import LoaderState
 from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.place import Place, PlaceEnvironment
 from pitgeo.training.progress import Progress
 from pitgeo.training.random_state import RandomState
 from pitgeo.training.stop_on_signal import StopOnSignal
@@ -40,7 +43,8 @@ def fit(
 ) -> Path:
     """Train a module; write ``last.ckpt``, ``best.ckpt``, ``metrics.csv`` and ``tensorboard/`` to a folder.
 
-    An interrupted and resumed run ends, on the CPU, with the very same weights as one that was not interrupted.
+    An interrupted and resumed run ends, on the CPU, with the very same weights as one that was not interrupted. With
+    several devices every process calls this; the first one writes.
 
     Args:
         module: The model with its scalings and training options.
@@ -57,28 +61,41 @@ def fit(
     Raises:
         InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
         NonFiniteError: If the loss or a weight became NaN or infinite; ``last.ckpt`` is left as it was.
+        WorkerLostError: If another process of several ended.
         OSError: If a file cannot be written.
     """
+    with together(module.training_config, output / "last.ckpt") as processes:
+        processes.connect()
+        return _fit(module, train, validation, output, resume, progress, callbacks, processes.place)
+
+
+def _fit(
+    module: OperatorModule,
+    train: Sequence[PointData],
+    validation: Sequence[PointData],
+    output: Path,
+    resume: bool,
+    progress: bool,
+    callbacks: Sequence[Callback],
+    place: Place,
+) -> Path:
     training = module.training_config
     loader = BatchLoader(train, training.batch_size, training.seed)
+    held_out = [BatchLoader(validation, training.batch_size)] if validation else []
+    for every in (loader, *held_out):
+        every.shard(place.rank, place.world)
     module.steps = len(loader) * training.epochs
     history, checkpoints = History(output / "metrics.csv"), Checkpoints(output)
     last = checkpoints.last
     done = int(read_checkpoint(last)["global_step"]) if resume else 0
-    trained: list[Callback] = [*callbacks, RandomState(), LoaderState(loader), history]
+    trained: list[Callback] = [*callbacks, RandomState(place.rank, place.world), LoaderState(loader), history]
     trained += [Progress(history)] if progress else []
     trained += [checkpoints, StopOnSignal(last)]
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _quiet():
-        trainer = _trainer(training, output, trained, done, bool(validation))
+        trainer = _trainer(training, place, output, trained, done, bool(validation))
         try:
-            trainer.fit(
-                module,
-                loader,
-                BatchLoader(validation, training.batch_size) if validation else [],
-                ckpt_path=last if resume else None,
-                weights_only=True,
-            )
+            trainer.fit(module, loader, held_out, ckpt_path=last if resume else None, weights_only=True)
         except NonFiniteError as error:
             kept = f"the last good checkpoint is {last}" if last.exists() else "no checkpoint had been written yet"
             raise NonFiniteError(f"{error}; {kept}; try a lower learning rate or training.clip") from error
@@ -102,18 +119,21 @@ def torch_device(device: str) -> str:
     return "cuda" if available and device != "cpu" else "cpu"
 
 
-def _trainer(training: TrainingConfig, output: Path, callbacks: list[Callback], done: int, validate: bool) -> Trainer:
+def _trainer(
+    training: TrainingConfig, place: Place, output: Path, callbacks: list[Callback], done: int, validate: bool
+) -> Trainer:
     accelerator = "gpu" if torch_device(training.device) == "cuda" else "cpu"
     return Trainer(
         accelerator=accelerator,
-        devices=training.devices,
-        strategy="ddp" if training.devices > 1 else "auto",
+        devices=place.local_world,
+        num_nodes=place.nodes,
+        strategy="auto" if place.world == 1 else DDPStrategy(timeout=TIMEOUT),
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
         gradient_clip_val=training.clip,
         logger=TensorBoardLogger(output, name="tensorboard", version="", purge_step=done + 1 if done else None),
         callbacks=callbacks,
-        plugins=[AtomicCheckpointIO()],
+        plugins=[AtomicCheckpointIO(), *([] if place.world == 1 else [PlaceEnvironment(place)])],
         limit_val_batches=None if validate else 0,
         log_every_n_steps=1,
         num_sanity_val_steps=0,

@@ -89,7 +89,7 @@ class History(Callback):
         """Add the loss of a batch."""
         loss = outputs["loss"] if isinstance(outputs, Mapping) else outputs
         loss = float(cast(torch.Tensor, trainer.strategy.reduce(loss.detach(), reduce_op="mean")))
-        samples = int(batch.samples) * trainer.world_size
+        samples = int(batch.get("together", batch.samples))
         self.loss += loss * samples
         self.samples += samples
         for logger in trainer.loggers:

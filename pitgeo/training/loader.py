@@ -25,6 +25,11 @@ class BatchLoader:
     Iterating goes on where ``epoch`` and ``position`` stand: a loader whose state was loaded gives the batches that
     the saved one would have given. After the last batch of an epoch the next iteration begins the next epoch.
 
+    A batch of several devices is the same as that of one; each device gets its share of it, which differ by one sample
+    at most. Shares say how many samples the whole batch has, ``together``, and with what ``weight`` their mean counts,
+    so that the mean over the devices is that over the batch. A device for which there is no sample gets one of another,
+    of weight zero, since all have to take part in every step.
+
     Args:
         samples: The samples.
         batch_size: Samples of a batch, on all devices together; the last batch of an epoch may be smaller.
@@ -48,15 +53,7 @@ class BatchLoader:
         self.world = 1
 
     def shard(self, rank: int, world: int) -> None:
-        """Let every batch be shared by ``world`` devices, of which this is number ``rank``.
-
-        Raises:
-            ValueError: If the batch size is not divisible.
-        """
-        if self.batch_size % world:
-            raise ValueError(
-                f"Expected 'batch_size' to be divisible by the number of devices, {world} (got {self.batch_size})"
-            )
+        """Let every batch be shared by ``world`` devices, of which this is number ``rank``."""
         self.rank, self.world = rank, world
 
     def __len__(self) -> int:
@@ -71,7 +68,7 @@ class BatchLoader:
         while self.position < len(self):
             numbers = order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
             self.position += 1
-            yield collate(self.samples, numbers[self.rank :: self.world])
+            yield collate(self.samples, numbers) if self.world == 1 else self._share(numbers)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands."""
@@ -83,8 +80,13 @@ class BatchLoader:
 
     def _order(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         count = len(self.samples)
-        numbers = (
+        return (
             np.arange(count) if self.seed is None else np.random.default_rng((self.seed, self.epoch)).permutation(count)
         )
-        # Every device needs as many samples: the first ones come again where the last batch cannot be shared evenly.
-        return np.resize(numbers, -(-count // self.world) * self.world)
+
+    def _share(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
+        own = numbers[self.rank :: self.world]
+        batch = collate(self.samples, own if len(own) else numbers[:1])
+        batch["together"] = len(numbers)
+        batch["weight"] = len(own) * self.world / len(numbers)
+        return batch

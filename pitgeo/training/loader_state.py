@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
 from pitgeo.training.loader import BatchLoader
@@ -21,10 +20,6 @@ class LoaderState(Callback):
 
     def __init__(self, loader: BatchLoader) -> None:
         self.loader = loader
-
-    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Share the batches among the devices."""
-        self.loader.shard(trainer.global_rank, trainer.world_size)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning.pytorch import LightningModule
@@ -75,7 +75,9 @@ class OperatorModule(LightningModule):
         data = copy.copy(data)
         grid = data.common_grid
         data.x = self.input_scaling.scale(data.x, grid)
-        values = self.target_scaling.unscale((model or self.model)(data).float(), grid)
+        values = (model or self.model)(data)
+        values = values if values.dtype == torch.float64 else values.float()
+        values = self.target_scaling.unscale(values, grid)
         return values if len(self.sizes) == 0 else self._averaged(values, data)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
@@ -90,7 +92,8 @@ class OperatorModule(LightningModule):
                 f"the loss became {float(loss.detach())} at step {self.global_step + 1} of {self.steps} "
                 f"(epoch {self.current_epoch + 1}), on the samples {_ids(batch)}"
             )
-        return loss
+        weight = batch.get("weight")  # of this device's share
+        return loss if weight is None else loss * weight
 
     def on_validation_epoch_start(self) -> None:
         """Forget the errors of the last epoch."""
@@ -98,11 +101,15 @@ class OperatorModule(LightningModule):
 
     def validation_step(self, batch: PointData, batch_idx: int) -> None:
         """Keep the errors of a batch."""
-        self._errors.append(self._error(batch).cpu())
+        errors = self._error(batch).cpu()
+        self._errors.append(errors[:0] if batch.get("weight") == 0 else errors)
 
     def on_validation_epoch_end(self) -> None:
-        """The validation error: the mean over samples and channels."""
-        self.validation_error = float(torch.cat(self._errors).double().mean())
+        """The validation error: the mean over samples and channels, those of all devices."""
+        errors = torch.cat(self._errors).double()
+        sums = torch.stack([errors.sum(), errors.new_tensor(errors.numel())]).to(self.device)
+        total, count = cast(Tensor, self.trainer.strategy.reduce(sums, reduce_op="sum")).tolist()
+        self.validation_error = self.trainer.strategy.broadcast(total / count)
 
     def optimizer_step(
         self,
