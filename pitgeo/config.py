@@ -58,7 +58,10 @@ class TrainingConfig(_Table):
     """How the weights are found.
 
     ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
-    ``start_from`` is a checkpoint of the same model, on perhaps other inputs and targets, to go on from.
+    ``start_from`` is a checkpoint of the same model, on perhaps other inputs and targets, to go on from. For big
+    meshes: ``query_points`` bounds the output points of a sample that a step takes its loss from, drawn at random;
+    ``checkpoint_activations`` computes activations again in the backward pass, to hold fewer. With ``deterministic``,
+    torch uses deterministic algorithms alone, or raises where it has none.
     """
 
     epochs: PositiveInt = 100
@@ -74,6 +77,9 @@ class TrainingConfig(_Table):
     devices: PositiveInt = 1
     precision: Literal["32", "bf16"] = "32"
     start_from: str = ""
+    query_points: PositiveInt | None = None
+    checkpoint_activations: bool = False
+    deterministic: bool = False
 
     @property
     def norm(self) -> Literal[1, 2]:

@@ -69,7 +69,7 @@ def fit(
     trained += [Progress(history)] if progress else []
     trained += [checkpoints, StopOnSignal(last)]
     on_interrupt = signal.getsignal(signal.SIGINT)
-    with _quiet():
+    with _quiet(), _algorithms_restored():
         trainer = _trainer(training, output, trained, done, bool(validation))
         try:
             trainer.fit(
@@ -108,6 +108,7 @@ def _trainer(training: TrainingConfig, output: Path, callbacks: list[Callback], 
         accelerator=accelerator,
         devices=training.devices,
         strategy="ddp" if training.devices > 1 else "auto",
+        deterministic=training.deterministic or None,
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
         gradient_clip_val=training.clip,
@@ -123,6 +124,17 @@ def _trainer(training: TrainingConfig, output: Path, callbacks: list[Callback], 
         enable_model_summary=False,
         default_root_dir=output,
     )
+
+
+@contextmanager
+def _algorithms_restored() -> Iterator[None]:
+    """Leave the process with torch's choice of algorithms as it was, whatever Lightning makes of it meanwhile."""
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
 @contextmanager
