@@ -92,7 +92,7 @@ def measure(settings: BigStep) -> dict[str, Any]:
         start, cpu_start = time.perf_counter(), time.process_time()
         optimizer.zero_grad()
         loss = module.training_step(batch, 0)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - cpu_start)
