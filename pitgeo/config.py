@@ -59,7 +59,10 @@ class TrainingConfig(_Table):
 
     ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
     ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
-    of the same model, on perhaps other inputs and targets, to go on from.
+    of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
+    output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
+    activations again in the backward pass, to hold fewer. With ``deterministic``, torch uses deterministic algorithms
+    alone, or raises where it has none.
     """
 
     epochs: PositiveInt = 100
@@ -76,6 +79,9 @@ class TrainingConfig(_Table):
     nodes: PositiveInt = 1
     precision: Literal["32", "bf16"] = "32"
     start_from: str = ""
+    query_points: PositiveInt | None = None
+    checkpoint_activations: bool = False
+    deterministic: bool = False
 
     @property
     def norm(self) -> Literal[1, 2]:

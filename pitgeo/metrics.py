@@ -19,6 +19,7 @@ def relative_error(
     sample_id: Tensor | None = None,
     floor: Tensor | None = None,
     groups: Sequence[int] | None = None,
+    rows: Tensor | None = None,
 ) -> Tensor:
     r"""Relative l1 or l2 error of every sample and channel.
 
@@ -28,9 +29,18 @@ def relative_error(
     Norms run over the points of one sample. Sums are taken in float64, so that neither large values nor millions of
     points spoil them; the gradient of a perfect prediction is zero, not NaN.
 
+    With predictions at :math:`n` of a sample's :math:`N` points alone, drawn at random, the sum over them stands for
+    that over all,
+
+    .. math::
+        \lVert \hat{y}_{bk} - y_{bk} \rVert_p^p \approx \frac{N}{n} \sum_{i \in \text{rows}} |\hat{y}_{ik} - y_{ik}|^p,
+
+    while :math:`\lVert y_{bk} \rVert_p` is that of all points. The expectation over the draws is the error itself for
+    the l1 norm, and its square for the l2 norm, whose root is too small by a share of the order of :math:`1 / n`.
+
     Args:
         prediction: Predicted values ``[M, K]``, or ``[B, M, K]`` for samples on one shared mesh.
-        target: True values of the same shape; nothing is broadcast.
+        target: True values of the same shape, at all points whatever ``rows`` are; nothing is broadcast.
         batch: The sample of every point, ``[M]``, not decreasing; ``None`` for one sample.
         batch_size: Number of samples ``B``; ``None`` for the last entry of ``batch`` plus one.
         norm: ``1`` or ``2``.
@@ -39,12 +49,15 @@ def relative_error(
         groups: Numbers of channels that are components of one vector, one after the other; ``None`` for scalars alone.
             Errors of components are relative to the root mean square (or mean) of the sizes of all, so that one of
             them may be zero.
+        rows: Numbers ``[m]`` of the points that predictions are for, increasing, some of every sample (on a shared mesh
+            the same of all); ``None`` for all.
 
     Shapes:
         - **output** ``[B, K]``
 
     Raises:
-        ValueError: If shapes disagree, ``batch`` is not sorted, or the target of a sample is zero throughout.
+        ValueError: If shapes disagree, ``batch`` or ``rows`` are not sorted, a sample has no row, or the target of a
+            sample is zero throughout.
 
     Example:
         >>> import torch
@@ -52,30 +65,34 @@ def relative_error(
         tensor([[0.3333]])
 
     Reference:
-        Chen and Wu, ICML 2024, section 4.
+        Chen and Wu, ICML 2024, section 4; Horvitz and Thompson, A generalization of sampling without replacement from a
+        finite universe, 1952.
     """
     if norm not in (1, 2):
         raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
-    if prediction.dim() not in (2, 3) or prediction.shape != target.shape:
+    there = target if rows is None else _at(target, rows)
+    if prediction.dim() not in (2, 3) or prediction.shape != there.shape:
         raise ValueError(
             "Expected 'prediction' and 'target' to have one shape [M, K], or [B, M, K] on a shared mesh "
-            f"(got {list(prediction.shape)} and {list(target.shape)}); reshape them, nothing is broadcast"
+            f"(got {list(prediction.shape)} and {list(there.shape)}); reshape them, nothing is broadcast"
         )
     if prediction.dim() == 3:
         if batch is not None:
             raise ValueError("Expected no 'batch' for samples on a shared mesh (got one)")
-        batch_size, points = prediction.shape[:2]
+        batch_size, points = target.shape[:2]
         batch = torch.arange(batch_size, device=prediction.device).repeat_interleave(points)
-        prediction, target = prediction.flatten(0, 1), target.flatten(0, 1)
-    pointer = _pointer(prediction.shape[0], batch, batch_size, prediction.device)
+        if rows is not None:
+            rows = (rows + points * torch.arange(batch_size, device=rows.device).unsqueeze(1)).flatten()
+        prediction, target, there = (values.flatten(0, 1) for values in (prediction, target, there))
+    pointer = _pointer(target.shape[0], batch, batch_size, prediction.device)
     if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
         raise ValueError(
             f"Expected 'sample_id' to have one entry for every of {pointer.numel() - 1} samples "
             f"(got {sample_id.numel()})"
         )
-    truth = target.double()
-    error = _norm(prediction.double() - truth, pointer, norm)
-    size = _norm(truth, pointer, norm)
+    difference = prediction.double() - there.double()
+    error = _norm(difference, pointer, norm) if rows is None else _estimate(difference, pointer, rows, norm)
+    size = _norm(target.double(), pointer, norm)
     if groups is not None:
         size = _together(size, groups, norm)
     if floor is not None:
@@ -90,6 +107,29 @@ def relative_error(
         )
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
     return (error / size).to(dtype)
+
+
+def _at(target: Tensor, rows: Tensor) -> Tensor:
+    """The targets at some of the points."""
+    if rows.dim() != 1 or rows.numel() == 0 or bool((rows[1:] <= rows[:-1]).any()):
+        raise ValueError(f"Expected 'rows' to be increasing numbers of points, [m] (got shape {list(rows.shape)})")
+    if int(rows[0]) < 0 or int(rows[-1]) >= target.shape[-2]:
+        raise ValueError(
+            f"Expected 'rows' to lie in 0..{target.shape[-2] - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' is "
+            f"that of all points"
+        )
+    return target.index_select(-2, rows)
+
+
+def _estimate(difference: Tensor, pointer: Tensor, rows: Tensor, norm: int) -> Tensor:
+    """The norm over all points of a sample, from the differences at some of them."""
+    some = torch.searchsorted(rows, pointer)
+    share = pointer.diff() / some.diff()
+    if bool(torch.isinf(share).any()):
+        sample = int(torch.isinf(share).nonzero()[0])
+        raise ValueError(f"Expected 'rows' to have points of every sample (got none of sample {sample})")
+    share = share.double().nan_to_num(1.0).unsqueeze(1)
+    return _norm(difference, some, norm) * (share if norm == 1 else share.sqrt())
 
 
 def _together(size: Tensor, groups: Sequence[int], norm: int) -> Tensor:

@@ -83,6 +83,19 @@ class Neighborhood:
             yield rows, Neighborhood(self.index[pointer[first] : pointer[last]], self.degree[rows], self.num_sources)
             first = last
 
+    def restricted(self, rows: Tensor) -> Neighborhood:
+        """The neighbourhoods of these targets alone, in this order.
+
+        Args:
+            rows: Numbers of targets, ``[m]``.
+        """
+        degree = self.degree[rows]
+        counts = degree.long()
+        shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from an edge's new place to its old one
+        edges = int(counts.sum())
+        places = torch.arange(edges, device=rows.device) + shift.repeat_interleave(counts, output_size=edges)
+        return Neighborhood(self.index[places], degree, self.num_sources)
+
     @property
     def edge_index(self) -> Tensor:
         """PyG's form, ``[2, E]`` int64: sources, then targets."""

@@ -130,9 +130,20 @@ class Scaling(nn.Module):
             x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
         return (x - mean) / std
 
-    def unscale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
-        """From the model's units to physical ones."""
-        mean, std = self._at(x, grid)
+    def unscale(self, x: Tensor, grid: tuple[int, ...] | None = None, some: tuple[Tensor, int] | None = None) -> Tensor:
+        """From the model's units to physical ones.
+
+        Args:
+            x: The field.
+            grid: That of the points, if it may be another one than the scaling's.
+            some: Numbers ``[m]`` of the points that ``x`` is for, and how many points there are; ``None`` for all.
+        """
+        if some is None:
+            mean, std = self._at(x, grid)
+        else:
+            rows, points = some
+            mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid)
+            mean, std = (part if part.dim() == 1 else part[rows] for part in (mean, std))
         x = x * std + mean
         return torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
 

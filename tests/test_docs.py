@@ -139,6 +139,14 @@ def test_the_pages_configurations_are_valid(text):
     assert parse_config({**table, "model": {"name": "pit"}}).data.options.targets
 
 
+@pytest.mark.parametrize("text", blocks("big_meshes.md", "toml"))
+def test_the_options_for_big_meshes_are_valid(text):
+    table = {**tomllib.loads(text), "data": {"name": "elasticity"}, "model": {"name": "pit"}}
+    training = parse_config(table).training
+    assert training.model_fields_set <= {"query_points", "checkpoint_activations", "precision", "deterministic"}
+    assert training.model_fields_set
+
+
 def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
     """The page's example in 3D, on coarse plates and few epochs."""
     root = Path(__file__).parents[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -117,3 +118,42 @@ def test_components_are_measured_by_their_vector(norm):
     )
     with pytest.raises(ValueError, match="'groups' to be of 4 channels"):
         relative_error(truth, truth, groups=[3])
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_errors_at_some_points_stand_for_all(norm: int) -> None:
+    prediction, target, number = batch()
+    rows = torch.tensor([0, 2, 4, 6, 7, 13])  # 2 of 4, 1 of 1 and 3 of 9 points
+    floor, groups = torch.tensor([0.0, 2.0]), (2,)
+    error = relative_error(prediction[rows], target, number, 3, norm, None, floor, groups, rows)  # type: ignore[arg-type]
+    for sample, count in enumerate(SIZES):
+        chosen = rows[number[rows] == sample]
+        difference, truth = (prediction[chosen] - target[chosen]).double(), target[number == sample].double()
+        total = difference.abs().pow(norm).sum(0) * count / len(chosen)
+        size = truth.abs().pow(norm).sum(0).mean().pow(1 / norm).expand(2)
+        size = torch.maximum(size, floor.double() * count ** (1 / norm))
+        assert torch.allclose(error[sample].double(), total.pow(1 / norm) / size, rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_errors_at_some_points_of_a_shared_mesh(norm: int) -> None:
+    prediction, target = torch.randn(3, 8, 2), torch.randn(3, 8, 2)
+    rows = torch.tensor([1, 4, 5])
+    error = relative_error(prediction[:, rows], target, norm=norm, rows=rows)  # type: ignore[arg-type]
+    alone = [
+        relative_error(p[rows], t, norm=norm, rows=rows)  # type: ignore[arg-type]
+        for p, t in zip(prediction, target, strict=True)
+    ]
+    assert torch.equal(error, torch.cat(alone))
+
+
+def test_the_root_of_an_estimate_is_too_small_by_a_share_of_the_order_of_one_over_n() -> None:
+    prediction, target = torch.randn(12, 1), torch.randn(12, 1)
+    full, shares = float(relative_error(prediction, target)), []
+    for most in (2, 4, 8):
+        draws = [torch.tensor(rows) for rows in itertools.combinations(range(12), most)]
+        found = torch.stack([relative_error(prediction[rows], target, rows=rows) for rows in draws])
+        assert float(found.square().mean()) == pytest.approx(full**2, rel=1e-5)
+        shares.append(1 - float(found.mean()) / full)
+    assert 0 < shares[2] < shares[1] < shares[0]
+    assert shares[1] < shares[0] / 2 and shares[2] < shares[1] / 2  # faster, as the points drawn become all points

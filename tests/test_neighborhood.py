@@ -18,3 +18,14 @@ def test_parts_are_the_whole(edges):
         assert part.num_targets == rows.stop - rows.start and part.num_sources == 6
         assert part.num_edges <= edges or part.num_targets == 1
     assert len(found) == {1: 9, 7: 6, 20: 3, 10_000: 1}[edges]
+
+
+@pytest.mark.parametrize("rows", [[], [0], [1, 2, 6], [3, 5, 9], [9, 0, 5, 5], list(range(10))])
+def test_some_targets_keep_their_sources(rows):
+    degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0], dtype=torch.int32)
+    hood = Neighborhood(torch.randint(0, 6, (35,), dtype=torch.int32), degree, 6)
+    found = hood.restricted(torch.tensor(rows, dtype=torch.long))
+    lists = hood.index.split(degree.tolist())
+    assert found.num_sources == 6 and found.degree.tolist() == [int(degree[row]) for row in rows]
+    assert found.index.tolist() == [int(number) for row in rows for number in lists[row]]
+    assert found.index.dtype == hood.index.dtype and found.degree.dtype == hood.degree.dtype

@@ -112,6 +112,23 @@ def test_a_scaling_of_every_point_refuses_other_points() -> None:
         Scaling(torch.zeros(24, 1), torch.ones(24, 1), (5, 5))
 
 
+@pytest.mark.parametrize("grid", [(3, 4), (5, 4), None])
+def test_some_points_are_unscaled_as_among_all(grid):
+    own = Scaling(torch.rand(12, 2), 0.5 + torch.rand(12, 2), grid=(3, 4), logs=[1])
+    points = 12 if grid is None else math.prod(grid)
+    x, rows = torch.rand(2 * points, 2), torch.tensor([0, 5, points, 2 * points - 1])
+    whole = own.unscale(x, grid)
+    assert torch.equal(own.unscale(x[rows], grid, (rows, 2 * points)), whole[rows])
+    shared = x.reshape(2, points, 2)
+    assert torch.equal(
+        own.unscale(shared[:, rows[:2]], grid, (rows[:2], points)), own.unscale(shared, grid)[:, rows[:2]]
+    )
+    channel = Scaling(torch.rand(2), 0.5 + torch.rand(2))
+    assert torch.equal(channel.unscale(x[rows], grid, (rows, 2 * points)), channel.unscale(x, grid)[rows])
+    with pytest.raises(ValueError, match="12 points that the scaling was found on"):
+        own.unscale(x[rows], None, (rows, 2 * points + 1))
+
+
 def test_logarithms_of_some_channels():
     values = torch.tensor([[1.0, 5.0], [100.0, 7.0], [10_000.0, 9.0]])
     scaling = Scaling.fit([values[:1], values[1:]], "channel", [0])

@@ -310,6 +310,23 @@ def test_clipping_and_precision(tmp_path: Path, precision: str) -> None:
     assert all(value.dtype == torch.float32 for value in state.values() if value.is_floating_point())
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_a_deterministic_run_gives_the_same_twice_and_leaves_torch_as_it_was(tmp_path: Path, before: bool) -> None:
+    seen: list[bool] = []
+    note = At(1, lambda: seen.append(torch.are_deterministic_algorithms_enabled()))
+    torch.use_deterministic_algorithms(before)
+    try:
+        for name in ("first", "second"):
+            fit(module(epochs=1, deterministic=True), samples(), samples(3), tmp_path / name, callbacks=[note])
+            assert torch.are_deterministic_algorithms_enabled() == before
+        fit(module(epochs=1), samples(), [], tmp_path / "other", callbacks=[note])
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert seen == [True, True, before]
+    first, second = (read_checkpoint(tmp_path / name / "last.ckpt") for name in ("first", "second"))
+    assert same(first["state_dict"], second["state_dict"]) and rows(tmp_path / "first") == rows(tmp_path / "second")
+
+
 class TestBatchLoader:
     def ids(self, loader: BatchLoader) -> list[int]:
         return [int(number) for batch in loader for number in batch.sample_id]

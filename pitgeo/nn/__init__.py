@@ -1,11 +1,12 @@
 """Layers and models. They import without Lightning or pydantic."""
 
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
+from pitgeo.nn.body import Body
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.fno import FNO
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import LengthScale, length_table, project_
-from pitgeo.nn.pit import Body, PiT
+from pitgeo.nn.pit import PiT
 from pitgeo.nn.pointwise import PointwiseMLP
 from pitgeo.nn.position_attention import PositionAttention
 from pitgeo.nn.rollout import Rollout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
@@ -11,6 +12,16 @@ from torch.nn.functional import gelu
 def mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
     """Linear, GELU, Linear."""
     return nn.Sequential(nn.Linear(in_channels, hidden), nn.GELU(), nn.Linear(hidden, out_channels))
+
+
+def from_positions(network: nn.Sequential, x: Tensor) -> Tensor:
+    """Apply a network to inputs with positions among them: its first layer runs in full precision under autocast too.
+
+    In bfloat16, points of the unit box that are nearer than 1/256 to each other may be the same.
+    """
+    with torch.autocast(x.device.type, enabled=False):
+        hidden = network[0](x)
+    return cast(Tensor, network[1:](hidden))
 
 
 class PaperLayer(nn.Module):

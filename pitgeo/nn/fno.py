@@ -163,7 +163,8 @@ class FNO(nn.Module):
         """Values at the points."""
         grid = self._check(data)
         rows = data.x.shape[:-1]
-        lifted = self.lift(torch.cat([data.pos.expand(*rows, -1), data.x], -1))
+        with torch.autocast(data.x.device.type, enabled=False):  # positions are among the inputs
+            lifted = self.lift(torch.cat([data.pos.expand(*rows, -1), data.x], -1))
         hidden = self._padded(lifted.reshape(data.samples, *grid, -1))
         for number, block in enumerate(self.blocks, 1):
             hidden = block(hidden)

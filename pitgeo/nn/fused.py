@@ -8,6 +8,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from pitgeo.metric import Metric
 from pitgeo.nn.dense import centred, never_empty
+from pitgeo.nn.recompute import is_recomputed
 
 # The fused form loses about 0.2 * lambda * |p|^2 * eps to rounding; past this it is taken in dense form instead.
 _FUSED_ROUNDING = 2.5e-5
@@ -27,7 +28,7 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | No
     """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N."""
     channels, width = value.shape[-1], max(query.shape[-1], value.shape[-1])
     padded = [pad(part, (0, width - part.shape[-1])) for part in (query, key, value)]
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or is_recomputed():
         return _attention(padded, mask)[..., :channels]
     # What was padded is kept for the backward pass without its zeros.
     kept = {padded[0].data_ptr(): query, padded[1].data_ptr(): key}

@@ -2,72 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.neighborhood import Neighborhood
-from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock, mlp
+from pitgeo.neighbors import quantile
+from pitgeo.nn.blocks import from_positions, mlp
+from pitgeo.nn.body import Body, Maker
 from pitgeo.nn.dense import DenseLayout
-from pitgeo.nn.global_attention import GlobalPositionAttention
-from pitgeo.nn.length_scale import Positivity, length_table
-from pitgeo.nn.position_attention import PositionAttention
-from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
+from pitgeo.nn.length_scale import length_table
+from pitgeo.nn.recompute import recomputed
 from pitgeo.transforms.attention_graphs import AttentionGraphs
-
-Attention = Literal["position", "self_position", "self"]
-_ATTENTION = ("position", "self_position", "self")
-
-
-@dataclass(frozen=True)
-class Body:
-    """What the stages of a :class:`PiT` are made of.
-
-    Args:
-        style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
-            skip from the input points to the output points where the sample has no output points of its own. A model
-            trained with that skip is less accurate where it is missing.
-        layers: Blocks of the processor.
-        encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
-            paper's style.
-        decoder: The same for the decoder.
-        attention: The attention of encoder, processor and decoder. Others than ``"position"`` are global, and in
-            encoder or decoder need latent, input and output points to be the same.
-        positivity: How the length scales are kept positive.
-        lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
-            as in the authors' later code.
-        latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
-            input points.
-
-    Raises:
-        ValueError: If an option is not one of those named.
-    """
-
-    style: Literal["paper", "residual"] = "paper"
-    layers: int = 4
-    encoder: Literal["layer", "block"] = "layer"
-    decoder: Literal["layer", "block"] = "layer"
-    attention: tuple[Attention, Attention, Attention] = ("position", "position", "position")
-    positivity: Positivity = "square"
-    lengths: tuple[float, float] | None = None
-    latent_spacing: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("style", self.style, ("paper", "residual")),
-            ("encoder", self.encoder, ("layer", "block")),
-            ("decoder", self.decoder, ("layer", "block")),
-            *(("attention", kind, _ATTENTION) for kind in self.attention),
-        ):
-            if value not in allowed:
-                raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
-        if self.layers < 1:
-            raise ValueError(f"Expected 'layers' to be at least 1 (got {self.layers})")
 
 
 class PiT(nn.Module):
@@ -91,13 +41,18 @@ class PiT(nn.Module):
             attention among the output points, as in the paper's InviscidBurgers and ShockTube.
         body: What the stages are made of.
 
+    Attributes:
+        checkpoint_activations: Whether training keeps the inputs of stages alone, and computes the rest again in the
+            backward pass: the same results in less memory and more time. False unless it is set.
+
     Shapes:
         - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; ``[B, N, in_channels - D]`` for samples on one
           shared mesh, whose weights are then computed once.
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``), in the order of the output points.
 
     Raises:
-        ValueError: If the data has other channels, or the point sets do not suit the body.
+        ValueError: If the data has other channels or another type than the model, the model is of half precision, or
+            the point sets do not suit the body.
 
     Example:
         >>> from pitgeo.transforms import LatentMesh
@@ -127,6 +82,7 @@ class PiT(nn.Module):
                 raise ValueError(f"Expected a quantile for the {stage}'s position-attention in 'graphs' (got None)")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.body = body
+        self.checkpoint_activations = False
         encoder, processor, decoder = body.attention
         self.graphs = AttentionGraphs(
             graphs.encoder if encoder == "position" else None,
@@ -134,9 +90,9 @@ class PiT(nn.Module):
             graphs.output if decoder == "position" else None,
             graphs.metric,
         )
-        make = _Maker(channels, heads, graphs, body)
+        make = Maker(channels, heads, graphs, body)
         if body.style == "paper":
-            self.lift: nn.Module = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
+            self.lift = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
             self.head: nn.Module = mlp(channels, channels, out_channels)
         else:
             self.lift = mlp(in_channels, channels, channels)
@@ -148,9 +104,20 @@ class PiT(nn.Module):
         if body.style == "paper":
             self.apply(_he_normal)
 
-    def forward(self, data: PointData) -> Tensor:
-        """Values at the output points."""
+    def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
+        """Values at the output points.
+
+        Args:
+            data: A sample or a batch.
+            rows: Numbers ``[m]`` of output points, not decreasing, to have the values of these alone: the decoder then
+                takes no more time and memory than they need.
+
+        Raises:
+            ValueError: If some output points are asked for, but all depend on each other.
+        """
         self._check(data)
+        if rows is not None:
+            return self._some(data, rows)
         data = self.graphs(data)
         code = self._encode(data)
         there = data.points("output")[0]
@@ -162,7 +129,7 @@ class PiT(nn.Module):
         if self.output is not None:
             hood = self._graph(data, 2, "output")
             hidden = self._stage(self.output, 2, hidden, hidden, code.where, hood, (there, there))
-        return cast(Tensor, self.head(hidden))
+        return self._run(self.head, hidden)
 
     @property
     def has_local_decoder(self) -> bool:
@@ -180,27 +147,40 @@ class PiT(nn.Module):
         Raises:
             ValueError: If output points depend on each other.
         """
-        if not self.has_local_decoder:
-            raise ValueError(
-                "Expected a decoder in which output points do not depend on each other, to take them in parts"
-            )
+        self._check_local()
         self._check(data)
         code = self._encode(data)
-        there = data.points("output")[0]
-        has_skip = self.body.style == "residual" and data.coincide("input", "output")
         parts = []
-        for start in range(0, len(there), size):
+        for start in range(0, len(data.points("output")[0]), size):
             rows = slice(start, start + size)
-            skip = code.lifted[rows] if has_skip else None
-            pos = (code.latent, there[rows])
-            parts.append(self.head(self._stage(self.decoder, 2, code.hidden, skip, code.where, graph(rows), pos)))
+            parts.append(self._decode(data, code, rows, graph(rows)))
         return torch.cat(parts)
+
+    def _some(self, data: PointData, rows: Tensor) -> Tensor:
+        """Values at some of the output points."""
+        self._check_local()
+        data = replace(self.graphs, decoder=None)(data)
+        code = self._encode(data)
+        if data.has_graph("decoder"):
+            return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
+        (there, batch), (latent, latent_batch) = (data.points(kind) for kind in ("output", "latent"))
+        batch = None if batch is None else batch[rows]
+        wanted = cast(float, self.graphs.decoder)
+        hood = quantile(there[rows], latent, wanted, self.graphs.metric, batch, latent_batch)
+        return self._decode(data, code, rows, hood)
+
+    def _decode(self, data: PointData, code: _Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
+        """From the latent points to some of the output points, with their decoder's graph."""
+        has_skip = self.body.style == "residual" and data.coincide("input", "output")
+        skip = code.lifted[..., rows, :] if has_skip else None
+        pos = (code.latent, data.points("output")[0][rows])
+        return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
 
     def _encode(self, data: PointData) -> _Code:
         """From the input points to the latent ones."""
         (here, _), (latent, latent_batch) = (data.points(kind) for kind in ("input", "latent"))
         coords = here if data.x.dim() == 2 else here.expand(data.x.shape[0], -1, -1)
-        lifted = self.lift(torch.cat([coords, data.x], -1))
+        lifted = self._run(from_positions, self.lift, torch.cat([coords, data.x], -1))
 
         shared = lifted.dim() == 3
         layout = DenseLayout.of(None if shared else latent_batch, latent.shape[0], None if shared else data.samples)
@@ -210,7 +190,7 @@ class PiT(nn.Module):
         hood = self._graph(data, 0, "encoder")
         hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent)))
         for block in self.processor:
-            hidden = block(hidden, hidden, where.pos, where.layout.mask)
+            hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
         return _Code(where.flat(hidden), lifted, latent, where)
 
     def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
@@ -231,9 +211,23 @@ class PiT(nn.Module):
         pos: tuple[Tensor, Tensor],
     ) -> Tensor:
         if self.body.attention[place] == "position":
-            return cast(Tensor, stage(x, skip, pos, hood))
+            return self._run(stage, x, skip, pos, hood)
         dense_skip = None if skip is None else where.dense(skip)
-        return where.flat(cast(Tensor, stage(where.dense(x), dense_skip, where.pos, where.layout.mask)))
+        return where.flat(self._run(stage, where.dense(x), dense_skip, where.pos, where.layout.mask))
+
+    def _run(self, stage: Callable[..., Any], *inputs: Any) -> Tensor:
+        """The result of a stage, its activations kept or not."""
+        if self.checkpoint_activations and torch.is_grad_enabled():
+            return recomputed(stage, *inputs)
+        return cast(Tensor, stage(*inputs))
+
+    def _check_local(self) -> None:
+        if not self.has_local_decoder:
+            raise ValueError(
+                "Expected a decoder in which output points do not depend on each other, to take some of them alone "
+                "(got global attention, a whole block or a graph of output points); take position-attention in a "
+                "'layer' without an output graph"
+            )
 
     def _check(self, data: PointData) -> None:
         if data.input_dim != self.in_channels:
@@ -242,6 +236,11 @@ class PiT(nn.Module):
                 f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
             )
         dtype = next(self.parameters()).dtype
+        if dtype.itemsize < 4:
+            raise ValueError(
+                f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
+                f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
+            )
         if data.pos.dtype != dtype or data.x.dtype != dtype:
             raise ValueError(
                 f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
@@ -276,41 +275,6 @@ class _Code:
     lifted: Tensor
     latent: Tensor
     where: _Where
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """Makes the stages of one body."""
-
-    channels: int
-    heads: int
-    graphs: AttentionGraphs
-    body: Body
-    blocks: dict[str, Any] = field(default_factory=lambda: {"layer": PaperLayer, "block": PaperBlock})
-
-    def stage(self, kind: str, attention: Attention, quantile: float | None) -> nn.Module:
-        block = ResidualBlock if self.body.style == "residual" else self.blocks[kind]
-        return cast(nn.Module, block(self.attention(attention, quantile), self.channels))
-
-    def attention(self, kind: Attention, quantile: float | None) -> nn.Module:
-        c, heads = self.channels, self.heads
-        if kind == "self":
-            return SelfAttention(c, c, heads)
-        positivity, metric = self.body.positivity, self.graphs.metric
-        if kind == "self_position":
-            return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
-        if quantile is None:
-            return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
-        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric)
-
-    def lengths(self, quantile: float | None) -> tuple[float, float] | None:
-        """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""
-        if self.body.lengths is None:
-            return None
-        low, high = self.body.lengths
-        if quantile is None:
-            low = self.body.latent_spacing or low
-        return low, max(2 * low, high if quantile is None else high * math.sqrt(quantile))
 
 
 def _he_normal(module: nn.Module) -> None:

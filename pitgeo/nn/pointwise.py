@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from pitgeo.data import PointData
+from pitgeo.nn.blocks import from_positions
 
 
 class PointwiseMLP(nn.Module):
@@ -43,12 +43,15 @@ class PointwiseMLP(nn.Module):
         hidden = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.GELU())]
         self.network = nn.Sequential(*hidden, nn.Linear(channels, out_channels))
 
-    def forward(self, data: PointData) -> Tensor:
-        """Values at the points."""
+    has_local_decoder = True
+
+    def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
+        """Values at the points, or at those of the numbers ``rows`` ``[m]`` alone."""
         if data.input_dim != self.in_channels:
             raise ValueError(
                 f"Expected {self.in_channels} input channels, coordinates and values together (got {data.input_dim})"
             )
         if not data.coincide("input", "output"):
             raise ValueError("Expected output points that are the input points with a pointwise model (got others)")
-        return cast(Tensor, self.network(torch.cat([data.pos.expand(*data.x.shape[:-1], -1), data.x], -1)))
+        pos, x = (data.pos, data.x) if rows is None else (data.pos[rows], data.x[..., rows, :])
+        return from_positions(self.network, torch.cat([pos.expand(*x.shape[:-1], -1), x], -1))

@@ -112,12 +112,13 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         else:
             edges, each = self._as_given(edge_index, hood, order, weights)  # PyG's edge masks are in that order
             out = self.propagate(edges, x=(value, None), weights=each, size=(sources.shape[0], targets.shape[0]))
+            out = out.to(value.dtype)
         return (out, self._as_given(edge_index, hood, order, weights)) if return_attention_weights else out
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
-        """What one source sends to one target; used by the reference path alone."""
+        """What one source sends to one target, summed in float32 at least; used by the reference path alone."""
         heads = x_j.unflatten(-1, (self.value.heads, -1))
-        return cast(Tensor, (heads * weights.unsqueeze(-1).to(x_j.dtype)).flatten(-2))
+        return cast(Tensor, (heads * weights.unsqueeze(-1)).flatten(-2))
 
     def attention_weights(self, pos: Tensor | tuple[Tensor, Tensor], edge_index: Tensor | Neighborhood) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""

@@ -141,7 +141,7 @@ class SelfPositionAttention(SelfAttention):
                 out = fused_attention(query, key, value.to(query.dtype), mask).to(value.dtype)
             else:
                 logits = -scale.view(-1, 1, 1) * self.metric.pairwise(pos, pos).unsqueeze(-3)
-                logits = logits + (query @ key.transpose(-1, -2)).to(logits.dtype)
+                logits = logits + query.to(logits.dtype) @ key.to(logits.dtype).transpose(-1, -2)
                 keys = key_mask(mask)
                 if keys is not None:
                     logits = logits.masked_fill(~keys, -torch.inf)

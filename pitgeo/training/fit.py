@@ -92,7 +92,7 @@ def _fit(
     trained += [Progress(history)] if progress else []
     trained += [checkpoints, StopOnSignal(last)]
     on_interrupt = signal.getsignal(signal.SIGINT)
-    with _quiet():
+    with _quiet(), _algorithms_restored():
         trainer = _trainer(training, place, output, trained, done, bool(validation))
         try:
             trainer.fit(module, loader, held_out, ckpt_path=last if resume else None, weights_only=True)
@@ -128,6 +128,7 @@ def _trainer(
         devices=place.local_world,
         num_nodes=place.nodes,
         strategy="auto" if place.world == 1 else DDPStrategy(timeout=TIMEOUT),
+        deterministic=training.deterministic or None,
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
         gradient_clip_val=training.clip,
@@ -143,6 +144,17 @@ def _trainer(
         enable_model_summary=False,
         default_root_dir=output,
     )
+
+
+@contextmanager
+def _algorithms_restored() -> Iterator[None]:
+    """Leave the process with torch's choice of algorithms as it was, whatever Lightning makes of it meanwhile."""
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
 @contextmanager

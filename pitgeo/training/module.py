@@ -11,7 +11,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, OneCycleLR
-from torch_geometric.utils import scatter
+from torch_geometric.utils import segment
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
@@ -19,6 +19,8 @@ from pitgeo.fields import FieldTable
 from pitgeo.metrics import relative_error
 from pitgeo.nn import project_
 from pitgeo.scaling import Scaling
+from pitgeo.training.options import prepare_model
+from pitgeo.training.query_points import draw_query_points
 
 
 class NonFiniteError(ArithmeticError):
@@ -28,7 +30,8 @@ class NonFiniteError(ArithmeticError):
 class OperatorModule(LightningModule):
     """A model with its scalings, as it is trained and stored.
 
-    The loss is the mean, over samples and channels, of the relative error of the prediction in physical units.
+    The loss is the mean, over samples and channels, of the relative error of the prediction in physical units; in
+    training with ``query_points``, its estimate from that many output points of a sample.
 
     Args:
         model: Takes a batch of samples, gives values ``[M, K]`` at all their output points.
@@ -39,6 +42,9 @@ class OperatorModule(LightningModule):
         facts: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
         scalars: Sizes ``[S]`` of the last output channels, which belong to a mesh as a whole: predictions are averaged
             over the output points, and errors are relative to at least this size.
+
+    Raises:
+        ValueError: If the model cannot do what the training options ask for.
     """
 
     sizes: Tensor
@@ -54,6 +60,7 @@ class OperatorModule(LightningModule):
         scalars: Tensor | None = None,
     ) -> None:
         super().__init__()
+        prepare_model(model, training)
         self.model = model
         self.input_scaling = inputs
         self.target_scaling = targets
@@ -65,20 +72,24 @@ class OperatorModule(LightningModule):
         self.validation_error: float | None = None
         self._errors: list[Tensor] = []
 
-    def forward(self, data: PointData, model: Callable[[PointData], Tensor] | None = None) -> Tensor:
+    def forward(
+        self, data: PointData, model: Callable[[PointData], Tensor] | None = None, rows: Tensor | None = None
+    ) -> Tensor:
         """Values ``[M, K]``, or ``[B, M, K]`` on a shared mesh, at the output points, in physical units.
 
         Args:
             data: The samples, transformed.
             model: Another way to apply the model.
+            rows: Numbers of the output points to have values at; ``None`` for all.
         """
         data = copy.copy(data)
         grid = data.common_grid
         data.x = self.input_scaling.scale(data.x, grid)
-        values = (model or self.model)(data)
+        values = (model or self.model)(data) if rows is None else self.model(data, rows)
         values = values if values.dtype == torch.float64 else values.float()
-        values = self.target_scaling.unscale(values, grid)
-        return values if len(self.sizes) == 0 else self._averaged(values, data)
+        some = None if rows is None else (rows, len(data.points("output")[0]))
+        values = self.target_scaling.unscale(values, grid, some)
+        return values if len(self.sizes) == 0 else self._averaged(values, data, rows)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
         """The loss of a batch.
@@ -86,7 +97,8 @@ class OperatorModule(LightningModule):
         Raises:
             NonFiniteError: If it is not finite.
         """
-        loss = self._error(batch).mean()
+        most = self.training_config.query_points
+        loss = self._error(batch, None if most is None else draw_query_points(batch, most)).mean()
         if not bool(torch.isfinite(loss)):
             raise NonFiniteError(
                 f"the loss became {float(loss.detach())} at step {self.global_step + 1} of {self.steps} "
@@ -143,10 +155,10 @@ class OperatorModule(LightningModule):
                 raise NonFiniteError(f"the weight {name!r} became NaN or infinite by step {self.global_step}")
         checkpoint["pitgeo"] = copy.deepcopy(self.facts)
 
-    def _error(self, batch: PointData) -> Tensor:
+    def _error(self, batch: PointData, rows: Tensor | None = None) -> Tensor:
         numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
         return relative_error(
-            known(self(batch), batch),
+            known(self(batch, rows=rows), batch, rows),
             batch.y,
             numbers,
             batch.samples,
@@ -154,6 +166,7 @@ class OperatorModule(LightningModule):
             batch.get("sample_id"),
             self.floor,
             self.groups,
+            rows,
         )
 
     @property
@@ -163,14 +176,17 @@ class OperatorModule(LightningModule):
             return None
         return torch.cat([self.sizes.new_zeros(self.target_scaling.mean.shape[-1] - len(self.sizes)), self.sizes])
 
-    def _averaged(self, values: Tensor, data: PointData) -> Tensor:
+    def _averaged(self, values: Tensor, data: PointData, rows: Tensor | None) -> Tensor:
         """Numbers of the whole mesh in place of the last channels: means over the points of a sample."""
         fields, numbers = values[..., : -len(self.sizes)], values[..., -len(self.sizes) :]
         batch = None if values.dim() == 3 else data.points("output")[1]
         if batch is None:
             means = numbers.mean(-2, keepdim=True).expand_as(numbers)
         else:
-            means = scatter(numbers, batch, 0, data.samples, "mean")[batch]
+            batch = batch if rows is None else batch[rows]
+            counts = torch.bincount(batch, minlength=data.samples)
+            pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+            means = segment(numbers, pointer, "mean")[batch]
         return torch.cat([fields, means], -1)
 
 
@@ -182,10 +198,12 @@ def _groups(facts: dict[str, Any]) -> tuple[int, ...] | None:
     return channels if max(channels) > 1 else None
 
 
-def known(prediction: Tensor, data: PointData) -> Tensor:
-    """Zeros, like the targets have them, where a target does not belong to an output point."""
+def known(prediction: Tensor, data: PointData, rows: Tensor | None = None) -> Tensor:
+    """Zeros, like the targets have them, where a target does not belong to an output point (one of ``rows``)."""
     mask = data.get("y_mask")
-    return prediction if mask is None else torch.where(mask, prediction, 0.0)
+    if mask is None:
+        return prediction
+    return torch.where(mask if rows is None else mask.index_select(-2, rows), prediction, 0.0)
 
 
 def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:

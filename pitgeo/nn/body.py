@@ -1,0 +1,110 @@
+"""What the stages of the Position-induced Transformer are made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+
+from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
+from pitgeo.nn.global_attention import GlobalPositionAttention
+from pitgeo.nn.length_scale import Positivity
+from pitgeo.nn.position_attention import PositionAttention
+from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
+from pitgeo.transforms.attention_graphs import AttentionGraphs
+
+Attention = Literal["position", "self_position", "self"]
+_ATTENTION = ("position", "self_position", "self")
+
+
+@dataclass(frozen=True)
+class Body:
+    """What the stages of a :class:`PiT` are made of.
+
+    Args:
+        style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
+            skip from the input points to the output points where the sample has no output points of its own. A model
+            trained with that skip is less accurate where it is missing.
+        layers: Blocks of the processor.
+        encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
+            paper's style.
+        decoder: The same for the decoder.
+        attention: The attention of encoder, processor and decoder. Others than ``"position"`` are global, and in
+            encoder or decoder need latent, input and output points to be the same.
+        positivity: How the length scales are kept positive.
+        lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
+            as in the authors' later code.
+        latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
+            input points.
+
+    Raises:
+        ValueError: If an option is not one of those named.
+    """
+
+    style: Literal["paper", "residual"] = "paper"
+    layers: int = 4
+    encoder: Literal["layer", "block"] = "layer"
+    decoder: Literal["layer", "block"] = "layer"
+    attention: tuple[Attention, Attention, Attention] = ("position", "position", "position")
+    positivity: Positivity = "square"
+    lengths: tuple[float, float] | None = None
+    latent_spacing: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("style", self.style, ("paper", "residual")),
+            ("encoder", self.encoder, ("layer", "block")),
+            ("decoder", self.decoder, ("layer", "block")),
+            *(("attention", kind, _ATTENTION) for kind in self.attention),
+        ):
+            if value not in allowed:
+                raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
+        if self.layers < 1:
+            raise ValueError(f"Expected 'layers' to be at least 1 (got {self.layers})")
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the stages of a model's body.
+
+    Args:
+        channels: Encoding dimension.
+        heads: Heads of every attention layer.
+        graphs: Quantiles and metric.
+        body: What the stages are made of.
+    """
+
+    channels: int
+    heads: int
+    graphs: AttentionGraphs
+    body: Body
+
+    def stage(self, kind: str, attention: Attention, quantile: float | None) -> nn.Module:
+        """A ``"layer"`` or ``"block"``; a quantile makes its position-attention local."""
+        if self.body.style == "residual":
+            return ResidualBlock(self.attention(attention, quantile), self.channels)
+        block = {"layer": PaperLayer, "block": PaperBlock}[kind]
+        return block(self.attention(attention, quantile), self.channels)
+
+    def attention(self, kind: Attention, quantile: float | None) -> nn.Module:
+        """The attention layer of a stage."""
+        c, heads = self.channels, self.heads
+        if kind == "self":
+            return SelfAttention(c, c, heads)
+        positivity, metric = self.body.positivity, self.graphs.metric
+        if kind == "self_position":
+            return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
+        if quantile is None:
+            return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
+        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric)
+
+    def lengths(self, quantile: float | None) -> tuple[float, float] | None:
+        """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""
+        if self.body.lengths is None:
+            return None
+        low, high = self.body.lengths
+        if quantile is None:
+            low = self.body.latent_spacing or low
+        return low, max(2 * low, high if quantile is None else high * math.sqrt(quantile))
