@@ -1,0 +1,29 @@
+"""One way to do a work, in this process: what it takes is printed as JSON."""
+
+import argparse
+import json
+import sys
+
+import torch
+
+from pitgeo.studies.speed.measure import measure
+from pitgeo.studies.speed.works import WORKS
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description="One way to do a work, in this process.")
+    parser.add_argument("name")
+    parser.add_argument("way")
+    for name in ("repeat", "threads", "seed"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("device")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)  # as training does
+    torch.manual_seed(options.seed)
+    step = WORKS[options.name].ways[options.way](options.seed, options.device)
+    sys.stdout.write(json.dumps(measure(step, options.repeat, options.device)) + "\n")
+
+
+if __name__ == "__main__":
+    _main()
