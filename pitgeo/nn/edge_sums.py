@@ -62,13 +62,28 @@ def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets:
     return weights / total[target]
 
 
-@torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
-def _softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+def softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
     """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
-    excess = squared - torch_scatter.segment_csr(squared, pointer, reduce="min")[target]
+    excess = squared - torch_scatter.segment_csr(squared, pointer, reduce="min").index_select(0, target)
     weights = threshold(torch.exp(-scale.unsqueeze(1) * excess), _SMALLEST, 0.0)
     total = torch_scatter.segment_csr(weights, pointer.unsqueeze(0), reduce="sum")
     return weights / torch_scatter.gather_csr(total, pointer.unsqueeze(0)), excess
+
+
+def each_head(weights: Tensor) -> Tensor:
+    """Numbers of the heads of weights ``[heads, E]``, as a column."""
+    return torch.arange(len(weights), device=weights.device).unsqueeze(1)
+
+
+def bags(rows: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
+    """Sums of ``rows[index]`` between row pointers, for every head: ``index`` and the result are head-major."""
+    starts = (pointer[:-1] + each_head(weights) * weights.shape[1]).flatten()
+    return embedding_bag(index.flatten(), rows, starts, mode="sum", per_sample_weights=weights.flatten())
+
+
+@torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
+def _softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return softmax(squared, scale, target, pointer)
 
 
 @torch.library.custom_op("pitgeo::edge_softmax_backward", mutates_args=())
@@ -87,7 +102,7 @@ def _sums(
     rows: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
 ) -> Tensor:
     """``[N * heads, C]``, ``[heads, E]`` -> ``[heads * M, C]``."""
-    return _bags(rows, source * len(weights) + _each_head(weights), pointer, weights)
+    return bags(rows, source * len(weights) + each_head(weights), pointer, weights)
 
 
 @torch.library.custom_op("pitgeo::edge_sums_backward", mutates_args=())
@@ -108,28 +123,18 @@ def _sums_backward(
     ``heads * E`` row numbers, and scatter.
     """
     heads = len(weights)
-    bag = target + _each_head(weights) * (len(pointer) - 1)
+    bag = target + each_head(weights) * (len(pointer) - 1)
     to_rows, to_weights = rows.new_empty(0, rows.shape[1]), weights.new_empty(heads, 0)
     if len(by_source):
-        sums = _bags(slope, bag[:, order], by_source, weights[:, order])  # [heads * N, C]
+        sums = bags(slope, bag[:, order], by_source, weights[:, order])  # [heads * N, C]
         to_rows = sums.view(heads, len(by_source) - 1, -1).transpose(0, 1).reshape(rows.shape)
     if for_weights:
-        starts = (pointer[:-1] + _each_head(weights) * weights.shape[1]).flatten()
-        index = (source * heads + _each_head(weights)).flatten()
+        starts = (pointer[:-1] + each_head(weights) * weights.shape[1]).flatten()
+        index = (source * heads + each_head(weights)).flatten()
         to_weights = torch.ops.aten._embedding_bag_per_sample_weights_backward(
             slope, rows, index, starts, bag.flatten(), 0
         ).view(weights.shape)
     return to_rows, to_weights
-
-
-def _each_head(weights: Tensor) -> Tensor:
-    return torch.arange(len(weights), device=weights.device).unsqueeze(1)
-
-
-def _bags(rows: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
-    """Sums of ``rows[index]`` between row pointers, for every head: ``index`` and the result are head-major."""
-    starts = (pointer[:-1] + _each_head(weights) * weights.shape[1]).flatten()
-    return embedding_bag(index.flatten(), rows, starts, mode="sum", per_sample_weights=weights.flatten())
 
 
 @_softmax.register_fake

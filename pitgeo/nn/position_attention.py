@@ -12,6 +12,7 @@ from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood, check_edge_index
 from pitgeo.nn.dense import at_least_single
 from pitgeo.nn.edge_sums import attend, edge_softmax, message_softmax
+from pitgeo.nn.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
@@ -104,15 +105,13 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return (out, (edges, weights)) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
         value = self.value(x)
-        if not return_attention_weights and self._goes_in_parts(hood):
-            parts = [
-                attend(value, self._weights(sources, targets[rows], part), part, self.value.heads)
-                for rows, part in hood.parts(_EDGES_AT_ONCE)
-            ]
+        if return_attention_weights:
+            weights = self._weights(sources, targets, hood)
+            return attend(value, weights, hood, self.value.heads), _as_given(edge_index, hood, order, weights)
+        if self._goes_in_parts(hood):
+            parts = [self._attend(value, sources, targets[r], part) for r, part in hood.parts(_EDGES_AT_ONCE)]
             return torch.cat(parts, -2)
-        weights = self._weights(sources, targets, hood)
-        out = attend(value, weights, hood, self.value.heads)
-        return (out, _as_given(edge_index, hood, order, weights)) if return_attention_weights else out
+        return self._attend(value, sources, targets, hood)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target; used by the reference path alone."""
@@ -133,15 +132,25 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return False
         return hood.num_edges > _EDGES_AT_ONCE
 
+    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+        squared, scale = self._logits(sources, targets, hood)
+        if squared.requires_grad:
+            return attend(value, edge_softmax(squared, scale, hood), hood, self.value.heads)
+        return graph_attention(value, squared, scale, hood)
+
     def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:
+        squared, scale = self._logits(sources, targets, graph)
+        if isinstance(graph, Neighborhood):
+            return edge_softmax(squared, scale, graph)
+        return message_softmax(squared, scale, graph[1], targets.shape[0])
+
+    def _logits(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
+        """Squared distances ``[E]`` and lambda ``[heads]``, whose product is a logit."""
         sources, targets = at_least_single(sources), at_least_single(targets)
         source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
-            squared = self.metric.squared(targets[target], sources[source])
-            scale = self.scale().to(squared.dtype)
-            if isinstance(graph, Neighborhood):
-                return edge_softmax(squared, scale, graph)
-            return message_softmax(squared, scale, target, targets.shape[0])
+            squared = self.metric.squared(targets.index_select(0, target), sources.index_select(0, source))
+            return squared, self.scale().to(squared.dtype)
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor) -> None:
         channels = self.value.in_channels
