@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Generic, TypeVar, cast
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T")
+
+
+class _Kept(Generic[T]):
+    """A property found once; compiled code finds it anew, where it is not there (functools takes a lock)."""
+
+    def __init__(self, find: Callable[[Neighborhood], T]) -> None:
+        self.find = find
+        self.name = find.__name__
+        self.__doc__ = find.__doc__
+
+    def __get__(self, instance: Neighborhood | None, owner: type | None = None) -> T:
+        if instance is None:  # asked of the class, by tools that document it
+            return cast(T, self)
+        kept = instance.__dict__
+        if self.name in kept:
+            return cast(T, kept[self.name])
+        found = self.find(instance)
+        if not torch.compiler.is_compiling():
+            kept[self.name] = found
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,28 +66,27 @@ class Neighborhood:
         """Number of (source, target) pairs."""
         return self.index.numel()
 
-    @cached_property
+    @_Kept
     def source(self) -> Tensor:
         """The source of every edge, ``[E]``, int64."""
         return self.index.long()
 
-    @cached_property
+    @_Kept
     def pointer(self) -> Tensor:
         """Row pointers ``[M + 1]``, int64: the edges of target ``i`` are ``pointer[i]`` to ``pointer[i + 1]``."""
         return torch.cat([self.degree.new_zeros(1, dtype=torch.long), self.degree.long().cumsum(0)])
 
-    @cached_property
+    @_Kept
     def target(self) -> Tensor:
         """The target of every edge, ``[E]``, int64, not decreasing."""
         numbers = torch.arange(self.num_targets, device=self.degree.device)
         return numbers.repeat_interleave(self.degree.long(), output_size=self.num_edges)
 
-    @cached_property
+    @_Kept
     def by_source(self) -> tuple[Tensor, Tensor]:
         """The order that sorts the edges by source, ``[E]``, and the row pointers of that order, ``[N + 1]``."""
         order = torch.argsort(self.index, stable=True)
-        count = torch.bincount(self.index, minlength=self.num_sources)
-        return order, torch.cat([count.new_zeros(1), count.cumsum(0)])
+        return order, _pointer(self.index[order], self.num_sources)
 
     def parts(self, edges: int) -> Iterator[tuple[slice, Neighborhood]]:
         """The neighbourhoods of some targets after others, with at most so many edges or of one target.
@@ -108,15 +129,26 @@ class Neighborhood:
         Raises:
             ValueError: If the shape is not ``[2, E]`` or a number lies outside the points.
         """
-        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise ValueError(f"Expected 'edge_index' to have shape [2, E] (got {list(edge_index.shape)})")
+        check_edge_index(edge_index, num_sources, num_targets)
         source, target = edge_index[0], edge_index[1]
-        for name, numbers, limit in (("sources", source, num_sources), ("targets", target, num_targets)):
-            if numbers.numel() and (int(numbers.min()) < 0 or int(numbers.max()) >= limit):
-                raise ValueError(
-                    f"Expected the {name} in 'edge_index' to lie in 0..{limit - 1} "
-                    f"(got {int(numbers.min())}..{int(numbers.max())})"
-                )
         order = torch.argsort(target, stable=True)
-        degree = torch.bincount(target, minlength=num_targets)
-        return cls(source[order], degree, num_sources), order
+        return cls(source[order], _pointer(target[order], num_targets).diff(), num_sources), order
+
+
+def check_edge_index(edge_index: Tensor, num_sources: int, num_targets: int) -> None:
+    """Raise a ``ValueError`` unless a PyG ``edge_index`` is ``[2, E]``, of numbers of points; not in compiled code."""
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"Expected 'edge_index' to have shape [2, E] (got {list(edge_index.shape)})")
+    if torch.compiler.is_compiling():
+        return
+    for name, numbers, limit in (("sources", edge_index[0], num_sources), ("targets", edge_index[1], num_targets)):
+        if numbers.numel() and (int(numbers.min()) < 0 or int(numbers.max()) >= limit):
+            raise ValueError(
+                f"Expected the {name} in 'edge_index' to lie in 0..{limit - 1} "
+                f"(got {int(numbers.min())}..{int(numbers.max())})"
+            )
+
+
+def _pointer(numbers: Tensor, count: int) -> Tensor:
+    """Where each of ``count`` numbers begins in a sorted list, and the end, int64; shapes depend on no value."""
+    return torch.searchsorted(numbers, torch.arange(count + 1, dtype=numbers.dtype, device=numbers.device))

@@ -50,7 +50,8 @@ class GlobalPositionAttention(nn.Module):
         backend: ``"expansion"``, ``"fused"``, ``"dense"``, or ``"auto"``, which chooses for every head: the expansion
             where it has few enough terms; else fused where that is exact enough; else dense (periodic domains, one
             mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about 5e-6).
-            The choice is made in every call outside compiled code; compiled code keeps the last one made.
+            The choice is made in every call outside compiled code; compiled code keeps the last one made, there or
+            by :meth:`choose`.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -98,7 +99,7 @@ class GlobalPositionAttention(nn.Module):
         """Attend."""
         if not torch.compiler.is_compiling():
             check_dense(x, pos, mask, self.value.in_channels)
-            self._choose(at_least_single(pos), mask)
+            self.choose(pos, mask)
         heads, far = self.value.heads, self.expanded
         near = [head for head in range(heads) if head not in far]
         pos = at_least_single(pos)
@@ -123,8 +124,19 @@ class GlobalPositionAttention(nn.Module):
         return torch.cat(parts, -2)[..., order, :].flatten(2)
 
     @torch.no_grad()
-    def _choose(self, pos: Tensor, mask: Tensor | None) -> None:
-        """Decide which form each head takes."""
+    def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
+        """Decide which form each head takes in compiled code: a function of the length scales and of the positions.
+
+        Args:
+            pos: Positions, as in a call.
+            mask: Where they are, as in a call.
+            slack: How much higher than it must be the degree of an expansion may stay, since another one is compiled
+                anew.
+
+        Raises:
+            ValueError: If the expansion is asked for where it would need too many terms.
+        """
+        pos, before = at_least_single(pos), (self.expanded, self.degree)
         if self.backend == "auto":
             self.is_fused = pos.dim() == 3 and fused_is_exact(self.metric, self.scale(), pos, mask)
         self.expanded, self.degree = [], 0
@@ -144,6 +156,9 @@ class GlobalPositionAttention(nn.Module):
             ):
                 self.expanded.append(head)
                 self.degree = max(self.degree, degree)
+        if slack and self.expanded:
+            keeps = self.expanded == before[0] and self.degree <= before[1] <= self.degree + slack
+            self.degree = before[1] if keeps else self.degree + 1
 
     def _pairwise(self, value: Tensor, pos: Tensor, scale: Tensor, mask: Tensor | None) -> Tensor:
         """Attention in fused or dense form: ``[B, N, H, C]`` -> ``[B, N, H, C]``."""

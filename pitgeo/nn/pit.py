@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -15,9 +16,13 @@ from pitgeo.neighbors import quantile
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import Body, Maker
 from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.recompute import recomputed
+from pitgeo.nn.self_attention import SelfPositionAttention
 from pitgeo.transforms.attention_graphs import AttentionGraphs
+
+_SLACK = 4  # degrees that an expansion in compiled code may have above what it needs
 
 
 class PiT(nn.Module):
@@ -131,6 +136,30 @@ class PiT(nn.Module):
             hidden = self._stage(self.output, 2, hidden, hidden, code.where, hood, (there, there))
         return self._run(self.head, hidden)
 
+    def prepare(self, data: PointData) -> PointData:
+        """A copy with all that numbers of points and values decide, which compiled code cannot.
+
+        These are missing graphs, the layout of the latent points and, kept in the layers, the form that each head of
+        global attention takes. Call it on every batch, on the device of the model, before a compiled model.
+
+        Args:
+            data: The sample or batch.
+
+        Example:
+            >>> model = PiT(in_channels=3, out_channels=1, channels=16, heads=2)
+            >>> compiled = torch.compile(model, backend="eager", fullgraph=True)
+            >>> compiled(model.prepare(PointData(pos=torch.rand(80, 2), x=torch.rand(80, 1)))).shape
+            torch.Size([80, 1])
+        """
+        self._check(data)
+        data = copy.copy(self.graphs(data))
+        where = self._where(data)
+        data.latent_layout = where.layout
+        for layer in self.modules():
+            if isinstance(layer, (GlobalPositionAttention, SelfPositionAttention)):
+                layer.choose(where.pos, where.layout.mask, _SLACK)
+        return data
+
     @property
     def has_local_decoder(self) -> bool:
         """Whether an output point's value depends on no other output point, so that they may be taken in parts."""
@@ -178,20 +207,25 @@ class PiT(nn.Module):
 
     def _encode(self, data: PointData) -> _Code:
         """From the input points to the latent ones."""
-        (here, _), (latent, latent_batch) = (data.points(kind) for kind in ("input", "latent"))
+        here, latent = (data.points(kind)[0] for kind in ("input", "latent"))
         coords = here if data.x.dim() == 2 else here.expand(data.x.shape[0], -1, -1)
         lifted = self._run(from_positions, self.lift, torch.cat([coords, data.x], -1))
 
-        shared = lifted.dim() == 3
-        layout = DenseLayout.of(None if shared else latent_batch, latent.shape[0], None if shared else data.samples)
-        where = _Where(latent if shared else layout.dense(latent), layout, shared)
-
+        where = self._where(data)
         skip = lifted if data.coincide("input", "latent") else None
         hood = self._graph(data, 0, "encoder")
         hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent)))
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
         return _Code(where.flat(hidden), lifted, latent, where)
+
+    def _where(self, data: PointData) -> _Where:
+        shared = data.x.dim() == 3
+        latent, batch = data.points("latent")
+        layout = data.get("latent_layout")
+        if not isinstance(layout, DenseLayout):  # none, or those of samples that were batched since
+            layout = DenseLayout.of(None if shared else batch, latent.shape[0], None if shared else data.samples)
+        return _Where(latent if shared else layout.dense(latent), layout, shared)
 
     def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
         return data.graph(graph) if self.body.attention[place] == "position" else None

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
-import torch_scatter
 from torch import Tensor
-from torch.autograd.function import once_differentiable
-from torch.nn.functional import embedding_bag, threshold
 from torch_geometric.nn import MessagePassing
 
 from pitgeo.metric import Metric
-from pitgeo.neighborhood import Neighborhood
+from pitgeo.neighborhood import Neighborhood, check_edge_index
 from pitgeo.nn.dense import at_least_single
+from pitgeo.nn.edge_sums import attend, edge_softmax, message_softmax
+from pitgeo.nn.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 
 _EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
-_SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
 
 
 class PositionAttention(MessagePassing):  # type: ignore[misc]
@@ -40,7 +38,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances; the one the graph was built with.
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
-            slower, for second derivatives and PyG's explainers (which switch to it by themselves).
+            slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
+            it by themselves). The compiler takes both as they are.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -98,22 +97,21 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         if not torch.compiler.is_compiling():
             self._check(x, sources, targets)
+        if self.backend == "reference" or self.explain:
+            edges = _edges(edge_index, sources.shape[0], targets.shape[0])
+            weights = self._weights(sources, targets, edges)
+            size, value = (sources.shape[0], targets.shape[0]), self.value(x)
+            out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
+            return (out, (edges, weights)) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
         value = self.value(x)
-        if self.backend == "fused" and not return_attention_weights and self._goes_in_parts(hood):
-            parts = [
-                attend(value, self._weights(sources, targets[rows], part), part, self.value.heads)
-                for rows, part in hood.parts(_EDGES_AT_ONCE)
-            ]
+        if return_attention_weights:
+            weights = self._weights(sources, targets, hood)
+            return attend(value, weights, hood, self.value.heads), _as_given(edge_index, hood, order, weights)
+        if self._goes_in_parts(hood):
+            parts = [self._attend(value, sources, targets[r], part) for r, part in hood.parts(_EDGES_AT_ONCE)]
             return torch.cat(parts, -2)
-        weights = self._weights(sources, targets, hood)
-        if self.backend == "fused" and not self.explain:
-            out = attend(value, weights, hood, self.value.heads)
-        else:
-            edges, each = self._as_given(edge_index, hood, order, weights)  # PyG's edge masks are in that order
-            out = self.propagate(edges, x=(value, None), weights=each, size=(sources.shape[0], targets.shape[0]))
-            out = out.to(value.dtype)
-        return (out, self._as_given(edge_index, hood, order, weights)) if return_attention_weights else out
+        return self._attend(value, sources, targets, hood)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target, summed in float32 at least; used by the reference path alone."""
@@ -123,29 +121,36 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def attention_weights(self, pos: Tensor | tuple[Tensor, Tensor], edge_index: Tensor | Neighborhood) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
+        if self.backend == "reference":
+            return self._weights(sources, targets, _edges(edge_index, sources.shape[0], targets.shape[0]))
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        return self._as_given(edge_index, hood, order, self._weights(sources, targets, hood))[1]
-
-    @staticmethod
-    def _as_given(
-        edge_index: Tensor | Neighborhood, hood: Neighborhood, order: Tensor | None, weights: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Edges and their weights in the order that the caller gave the edges in."""
-        if order is None:
-            return hood.edge_index, weights
-        return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
+        return _as_given(edge_index, hood, order, self._weights(sources, targets, hood))[1]
 
     def _goes_in_parts(self, hood: Neighborhood) -> bool:
         """Whether targets are taken some at a time."""
-        if torch.compiler.is_compiling() or torch.is_grad_enabled() or self.explain:
+        if torch.compiler.is_compiling() or torch.is_grad_enabled():
             return False
         return hood.num_edges > _EDGES_AT_ONCE
 
-    def _weights(self, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+        squared, scale = self._logits(sources, targets, hood)
+        if squared.requires_grad:
+            return attend(value, edge_softmax(squared, scale, hood), hood, self.value.heads)
+        return graph_attention(value, squared, scale, hood)
+
+    def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:
+        squared, scale = self._logits(sources, targets, graph)
+        if isinstance(graph, Neighborhood):
+            return edge_softmax(squared, scale, graph)
+        return message_softmax(squared, scale, graph[1], targets.shape[0])
+
+    def _logits(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
+        """Squared distances ``[E]`` and lambda ``[heads]``, whose product is a logit."""
         sources, targets = at_least_single(sources), at_least_single(targets)
+        source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
-            squared = self.metric.squared(targets[hood.target], sources[hood.source])
-            return cast(Tensor, edge_softmax(squared, self.scale().to(squared.dtype), hood))
+            squared = self.metric.squared(targets.index_select(0, target), sources.index_select(0, source))
+            return squared, self.scale().to(squared.dtype)
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor) -> None:
         channels = self.value.in_channels
@@ -161,96 +166,35 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # torch-scatter's operators do not trace
-def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
-    """Softmax of ``-scale * squared`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
-
-    The largest logit of a target is that of its nearest source for every head, so one minimum over distances, and no
-    maximum a head, keeps the exponentials in range.
-    """
-    nearest = torch_scatter.segment_csr(squared.detach(), hood.pointer, reduce="min")
-    excess = squared - nearest[hood.target]
-    weights = threshold(torch.exp(-scale.unsqueeze(1) * excess), _SMALLEST, 0.0)  # [heads, E]: as the sums want them
-    pointer = hood.pointer.unsqueeze(0)
-    total = torch_scatter.segment_csr(weights, pointer, reduce="sum")
-    return cast(Tensor, weights / torch_scatter.gather_csr(total, pointer)).t()
+def _as_given(
+    edge_index: Tensor | Neighborhood, hood: Neighborhood, order: Tensor | None, weights: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Edges and their weights in the order that the caller gave the edges in."""
+    if order is None:
+        return hood.edge_index, weights
+    return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # the graph is no tensor
-def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Tensor:
-    """Weighted sums over the sources of each target, without holding a message per edge.
-
-    Args:
-        value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
-        weights: ``[E, heads]``.
-        hood: Who attends to whom.
-        heads: Number of heads.
-    """
-    shared = value.dim() == 3
-    if shared:  # one row of all samples' values a (point, head)
-        batch = value.shape[0]
-        rows = value.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
-    else:
-        rows = value.reshape(value.shape[0] * heads, -1)
-    sums = cast(Tensor, _WeightedSums.apply(rows, weights.to(rows.dtype), hood))  # type: ignore[no-untyped-call]
-    if shared:
-        return sums.view(heads, hood.num_targets, batch, -1).permute(2, 1, 0, 3).flatten(2)
-    return sums.view(heads, hood.num_targets, -1).transpose(0, 1).flatten(1)
-
-
-class _WeightedSums(torch.autograd.Function):
-    """``[N * heads, C]``, ``[E, heads]`` -> ``[heads * M, C]``.
-
-    The gradient of the values is the same sum over the edges sorted by source: embedding_bag's own would sort all
-    ``heads * E`` row numbers, and scatter.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
-        ctx.hood = hood
-        ctx.save_for_backward(rows, weights)
-        return _sums(rows, weights, hood)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        rows, weights = ctx.saved_tensors
-        hood, heads = ctx.hood, weights.shape[1]
-        to_rows = to_weights = None
-        if ctx.needs_input_grad[0]:
-            order, pointer = hood.by_source
-            offset = torch.arange(heads, device=rows.device).unsqueeze(1)
-            index = (hood.target[order] + offset * hood.num_targets).flatten()
-            to_rows = _bags(slope.contiguous(), index, pointer, weights.t()[:, order].t())  # [heads * N, C]
-            to_rows = to_rows.view(heads, hood.num_sources, -1).transpose(0, 1).reshape(rows.shape)
-        if ctx.needs_input_grad[1]:
-            with torch.enable_grad():
-                leaf = weights.detach().requires_grad_()
-                (to_weights,) = torch.autograd.grad(_sums(rows.detach(), leaf, hood), leaf, slope)
-        return to_rows, to_weights, None
-
-
-def _sums(rows: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
-    heads = weights.shape[1]
-    index = (hood.source * heads + torch.arange(heads, device=rows.device).unsqueeze(1)).flatten()
-    return _bags(rows, index, hood.pointer, weights)
-
-
-def _bags(rows: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
-    """Sums of ``rows[index]`` between row pointers, for every head: ``index`` and the result are head-major."""
-    edges, heads = weights.shape
-    bags = (pointer[:-1] + torch.arange(heads, device=rows.device).unsqueeze(1) * edges).flatten()
-    return embedding_bag(index, rows, bags, mode="sum", per_sample_weights=weights.t().flatten())
+def _edges(edge_index: Tensor | Neighborhood, num_sources: int, num_targets: int) -> Tensor:
+    """PyG's form of a graph, in the order that the caller gave it in: PyG's masks of edges are in that order."""
+    if isinstance(edge_index, Neighborhood):
+        return _checked(edge_index, num_sources, num_targets).edge_index
+    check_edge_index(edge_index, num_sources, num_targets)
+    return edge_index
 
 
 def _sorted(
     edge_index: Tensor | Neighborhood, num_sources: int, num_targets: int
 ) -> tuple[Neighborhood, Tensor | None]:
     if isinstance(edge_index, Neighborhood):
-        if edge_index.num_sources != num_sources or edge_index.num_targets != num_targets:
-            raise ValueError(
-                f"Expected a neighborhood from {num_sources} sources to {num_targets} targets, as the positions are "
-                f"(got {edge_index.num_sources} to {edge_index.num_targets})"
-            )
-        return edge_index, None
+        return _checked(edge_index, num_sources, num_targets), None
     return Neighborhood.from_edge_index(edge_index, num_sources, num_targets)
+
+
+def _checked(hood: Neighborhood, num_sources: int, num_targets: int) -> Neighborhood:
+    if hood.num_sources != num_sources or hood.num_targets != num_targets:
+        raise ValueError(
+            f"Expected a neighborhood from {num_sources} sources to {num_targets} targets, as the positions are "
+            f"(got {hood.num_sources} to {hood.num_targets})"
+        )
+    return hood

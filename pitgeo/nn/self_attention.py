@@ -83,7 +83,7 @@ class SelfPositionAttention(SelfAttention):
         lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
         backend: ``"fused"``, ``"dense"``, or ``"auto"``: fused where that is exact enough, else dense. The choice is
-            made in every call outside compiled code; compiled code keeps the last one made.
+            made in every call outside compiled code; compiled code keeps the last one made, there or by :meth:`choose`.
 
     Shapes:
         - **x**, **pos**, **mask**, **output** as in :class:`GlobalPositionAttention`.
@@ -126,8 +126,7 @@ class SelfPositionAttention(SelfAttention):
             raise ValueError("Expected 'pos' to be positions [B, N, D] or [N, D] (got None)")
         if not torch.compiler.is_compiling():
             check_dense(x, pos, mask, self.value.in_channels)
-            if self.backend == "auto":
-                self.is_fused = fused_is_exact(self.metric, self.scale(), pos, mask)
+            self.choose(pos, mask)
         query, key, value = self._project(x)
         query = query / query.shape[-1] ** 0.5
         pos = at_least_single(pos)
@@ -147,3 +146,8 @@ class SelfPositionAttention(SelfAttention):
                     logits = logits.masked_fill(~keys, -torch.inf)
                 out = logits.softmax(-1).to(value.dtype) @ value
         return out.transpose(1, 2).flatten(2)
+
+    def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
+        """Decide which form compiled code takes, see :meth:`GlobalPositionAttention.choose`; ``slack`` is not used."""
+        if self.backend == "auto":
+            self.is_fused = fused_is_exact(self.metric, self.scale(), pos, mask)

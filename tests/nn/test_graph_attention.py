@@ -1,0 +1,79 @@
+"""Attention as one operator is softmax and sums one after the other."""
+
+import pytest
+import torch
+
+from pitgeo.metric import Metric
+from pitgeo.neighborhood import Neighborhood
+from pitgeo.neighbors import quantile
+from pitgeo.nn import graph_attention as module
+from pitgeo.nn.edge_sums import attend, edge_softmax
+from pitgeo.nn.graph_attention import graph_attention
+
+
+def problem(dtype=torch.float64, heads=3, shared=False, extent=1.0):
+    torch.manual_seed(0)
+    targets, sources = extent * torch.rand(20, 2, dtype=dtype), extent * torch.rand(30, 2, dtype=dtype)
+    hood = quantile(targets, sources, 0.2)
+    squared = Metric().squared(targets[hood.target], sources[hood.source])
+    value = torch.rand(*((4,) if shared else ()), 30, heads * 5, dtype=dtype, requires_grad=True)
+    scale = torch.linspace(0.5, 40, heads, dtype=dtype).requires_grad_()
+    return value, squared, scale, hood
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("heads", [1, 3])
+def test_values_and_gradients_are_those_of_softmax_and_sums(heads, shared):
+    value, squared, scale, hood = problem(heads=heads, shared=shared)
+    out = graph_attention(value, squared, scale, hood)
+    slow = attend(value, edge_softmax(squared, scale, hood), hood, heads)
+    assert torch.allclose(out, slow, rtol=1e-13, atol=1e-14)
+    slope = torch.rand_like(out)
+    for mine, theirs in zip(
+        torch.autograd.grad(out, (value, scale), slope), torch.autograd.grad(slow, (value, scale), slope), strict=True
+    ):
+        assert torch.allclose(mine, theirs, rtol=1e-11, atol=1e-13)
+
+
+def test_gradients_are_those_of_finite_differences():
+    value, squared, scale, hood = problem()
+    assert torch.autograd.gradcheck(lambda v, s: graph_attention(v, squared, s, hood), (value, scale))
+
+
+def test_one_gradient_alone():
+    value, squared, scale, hood = problem()
+    for wanted, other in ((value, scale), (scale, value)):
+        (both,) = torch.autograd.grad(graph_attention(value, squared, scale, hood).square().sum(), wanted)
+        given = [part.detach() if part is other else part for part in (value, scale)]
+        (alone,) = torch.autograd.grad(graph_attention(given[0], squared, given[1], hood).square().sum(), wanted)
+        assert torch.equal(both, alone)
+
+
+def test_targets_without_edges_get_zeros_and_no_gradient():
+    value = torch.rand(4, 6, dtype=torch.float64, requires_grad=True)
+    hood = Neighborhood(torch.tensor([1, 3]), torch.tensor([0, 2, 0]), 4)
+    scale = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    out = graph_attention(value, torch.tensor([0.1, 0.2]).double(), scale, hood)
+    assert torch.equal(out[[0, 2]], torch.zeros(2, 6).double())
+    out.sum().backward()
+    assert torch.equal(value.grad[[0, 2]], torch.zeros(2, 6).double()) and bool((value.grad[[1, 3]] > 0).all())
+
+
+def test_lengths_that_underflow_leave_the_nearest_alone():
+    value, squared, _, hood = problem(torch.float32, heads=1)
+    scale = torch.tensor([1e12], requires_grad=True)
+    out = graph_attention(value, squared, scale, hood)
+    nearest = torch.stack([part.argmin() for part in squared.split(hood.degree.tolist())]) + hood.pointer[:-1]
+    assert torch.equal(out, value[hood.source[nearest]])
+    out.square().sum().backward()
+    assert torch.equal(scale.grad, torch.zeros(1)) and bool(value.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_operator_is_what_it_declares(dtype):
+    value, squared, scale, hood = problem(dtype)
+    graph = (hood.source, hood.target, hood.pointer, *hood.by_source)
+    torch.library.opcheck(module._attention, (value, squared, scale, *graph))
+    torch.library.opcheck(
+        module._attention, (value.detach(), squared, scale.detach(), *graph[:3], graph[2][:0], graph[2][:0])
+    )
