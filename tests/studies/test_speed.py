@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from pitgeo.models import LatentOptions, PiTOptions
 from pitgeo.studies.speed import WORKS, Settings, format_speed, profile, run_speed
+from pitgeo.studies.speed.big_mesh import big_mesh, prepared
 from pitgeo.studies.speed.dense_twin import DenseTwin, Pairs
 from pitgeo.studies.speed.networks import Network, c_mesh, regular, scattered
 from pitgeo.studies.speed.operations import machine_rates, training_operations
@@ -112,6 +114,18 @@ def test_every_way_of_a_layer_gives_gradients() -> None:
         way(0, "cpu")()
 
 
+def test_options_for_big_meshes_reach_the_step() -> None:
+    losses = []
+    for options in ({}, {"checkpoint_activations": True}, {"query_points": 50}):
+        torch.manual_seed(0)
+        module, batch = prepared(300, 30, 8, options)
+        assert batch.points("latent")[0].shape == (30, 3)
+        losses.append(float(module.training_step(batch, 0).detach()))
+    assert losses[0] == losses[1] != losses[2]
+    for way in big_mesh(300, 30, 8).ways.values():
+        way(0, "cpu")()
+
+
 def test_a_training_step_changes_the_weights() -> None:
     model, _, step = network_step(NETWORKS["own points"], 0)
     before = [weight.detach().clone() for weight in model.parameters()]
@@ -142,25 +156,25 @@ def test_works_are_merged_into_one_table(tmp_path, monkeypatch: pytest.MonkeyPat
     stored["works"]["other"] = {
         **stored["works"]["growth_1000"],
         "ways": {
-            "pitgeo": {"seconds": 1.0, "fastest": 1.0, "slowest": 1.0, "growth_mb": 10.0},
-            "slow": {"seconds": 3.0, "fastest": 2.0, "slowest": 4.0, "growth_mb": 40.0},
+            "pitgeo": {"seconds": 1.0, "fastest": 1.0, "slowest": 1.0, "growth_mb": 10.0, "peak_mb": 50.0},
+            "slow": {"seconds": 3.0, "fastest": 2.0, "slowest": 4.0, "growth_mb": 40.0, "peak_mb": 90.0},
         },
     }
     (tmp_path / "speed.json").write_text(json.dumps(stored))
     result = run_speed(["growth_1000"], tmp_path, settings, progress=False)
     assert set(result["works"]) == {"growth_1000", "other"}
-    assert "| slow | 3.000 (2.000 - 4.000) | 3.0 | 40 | 25% |" in format_speed(result)
+    assert "| slow | 3.000 (2.000 - 4.000) | 3.0 | 40 (90) | 25% |" in format_speed(result)
     assert (tmp_path / "speed.md").read_text() == format_speed(result)
 
 
 @pytest.mark.parametrize(("first", "second", "exponent"), [(1.0, 10.0, 1.0), (1.0, 100.0, 2.0)])
 def test_growth_is_told_as_an_exponent(first: float, second: float, exponent: float) -> None:
-    row = {"title": "", "settings": {**vars(Settings())}, "machine": {"processor": "", "cores": 1},
+    row: dict[str, Any] = {"title": "", "settings": {**vars(Settings())}, "machine": {"processor": "", "cores": 1},
            "versions": {"torch": ""}, "date": ""}  # fmt: skip
     works = {
         f"growth_{points}": {
             **row,
-            "ways": {"pitgeo": {"seconds": seconds, "fastest": 1.0, "slowest": 1.0, "growth_mb": 1.0}},
+            "ways": {"pitgeo": {"seconds": seconds, "fastest": 1.0, "slowest": 1.0, "growth_mb": 1.0, "peak_mb": 1.0}},
         }
         for points, seconds in ((1000, 0.9), (100_000, first), (1_000_000, second))
     }

@@ -7,7 +7,7 @@ import sys
 import torch
 
 from pitgeo.studies.speed.measure import measure
-from pitgeo.studies.speed.works import WORKS
+from pitgeo.studies.speed.table import WORKS
 
 
 def _main() -> None:

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from pitgeo.evaluation import versions, write_json
 from pitgeo.report import machine
-from pitgeo.studies.speed.works import GROWING, WORKS
+from pitgeo.studies.speed.table import GROWING, WORKS
 from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ class Settings:
 def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: bool = True) -> dict[str, Any]:
     """Measure works and write ``speed.json`` and ``speed.md``; other works that the folder holds are kept.
 
-    Memory is the growth of a process's peak resident size over that before the first step; on a GPU, the peak of
-    what torch allocated.
+    Memory is the peak resident size of a process, and its growth over that before the first step; on a GPU, what
+    torch allocated.
 
     Args:
         names: Of :data:`WORKS`.
@@ -100,7 +100,7 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
 
 def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[str, Any]:
     """Seconds of every step after the first, and by how many MB they made the peak memory of this process grow."""
-    before = _peak_mb(device)
+    before = peak_mb(device)
     seconds = []
     for _ in range(repeat + 1):
         start = time.perf_counter()
@@ -108,7 +108,7 @@ def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[s
         if device == "cuda":
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
-    return {"seconds": seconds[1:], "growth_mb": _peak_mb(device) - before}
+    return {"seconds": seconds[1:], "growth_mb": peak_mb(device) - before, "peak_mb": peak_mb(device)}
 
 
 def format_speed(result: dict[str, Any]) -> str:
@@ -121,7 +121,7 @@ def format_speed(result: dict[str, Any]) -> str:
         lines += [
             f"## {work['title']}",
             "",
-            "| | s a step (fastest - slowest) | times pitgeo's | growth of memory, MB | pitgeo's share |",
+            "| | s a step (fastest - slowest) | times the first's | growth (peak) of memory, MB | the first's share |",
             "|---|---|---|---|---|",
         ]
         for number, (way, row) in enumerate(work["ways"].items()):
@@ -129,7 +129,7 @@ def format_speed(result: dict[str, Any]) -> str:
             share = f"{ours['growth_mb'] / row['growth_mb']:.0%}" if number else ""
             lines.append(
                 f"| {way} | {row['seconds']:.3f} ({row['fastest']:.3f} - {row['slowest']:.3f}) | {times} "
-                f"| {row['growth_mb']:,.0f} | {share} |"
+                f"| {row['growth_mb']:,.0f} ({row['peak_mb']:,.0f}) | {share} |"
             )
         lines += [
             "",
@@ -157,7 +157,7 @@ def _summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "seconds": statistics.median(seconds),
         "fastest": min(seconds),
         "slowest": max(seconds),
-        "growth_mb": statistics.median(run["growth_mb"] for run in runs),
+        **{key: statistics.median(run[key] for run in runs) for key in ("growth_mb", "peak_mb")},
         "runs": list(runs),
     }
 
@@ -173,7 +173,8 @@ def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     return found
 
 
-def _peak_mb(device: str) -> float:
+def peak_mb(device: str = "cpu") -> float:
+    """The most memory that this process has held so far, in MB; on a GPU, the most that torch has allocated."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     status = Path("/proc/self/status")  # resource's number is inherited from the process that started this one

@@ -1,4 +1,4 @@
-"""What is timed: a piece of work, and the ways to do it, pitgeo's first."""
+"""A piece of work, and the ways to do it, pitgeo's first: training steps of networks, and layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import knn
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.studies.speed.dense_twin import DenseTwin
-from pitgeo.studies.speed.networks import Network, darcy2d, elasticity, growing, naca
+from pitgeo.studies.speed.networks import Network
 
 Step = Callable[[], Any]
 Way = Callable[[int, str], Step]
@@ -130,19 +130,3 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
     }  # fmt: skip
     title = f"One local layer, forward and backward: {points:,} points, {neighbors} neighbours, {channels} channels, "
     return Work(f"{title}{heads} heads", ways)
-
-
-GROWING = (1_000, 10_000, 100_000, 1_000_000)
-"""Points of the meshes of ``growth_...``."""
-
-WORKS: dict[str, Work] = {
-    "elasticity": training(elasticity(256, 2)),
-    "elasticity_wide": training(elasticity(512, 8)),
-    "elasticity_near": training(elasticity(256, 2, largest=100)),
-    "darcy2d_85": training(darcy2d(85), ("recomputed",)),
-    "darcy2d_211": training(darcy2d(211), ("recomputed",)),
-    "naca": training(naca(), ("recomputed",)),
-    "layer": local_layer(),
-    **{f"growth_{points}": training(growing(points), ()) for points in GROWING},
-}
-"""Every work by name."""
