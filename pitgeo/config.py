@@ -190,7 +190,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collec
     return sorted(key for key in changed if key not in free and key.rpartition(".")[2] not in free)
 
 
-MACHINE = ("training.device", "training.devices", "training.nodes", "root")
+MACHINE = ("training.device", "training.checkpoint_activations", "training.devices", "training.nodes", "root")
 """Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
 
 

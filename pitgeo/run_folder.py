@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pitgeo.config import MACHINE, RunConfig, difference
+from pitgeo.config import MACHINE, RunConfig, difference, parse_config
 from pitgeo.training import read_checkpoint
 
 RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
@@ -101,7 +101,7 @@ def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
         raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
     facts = read_checkpoint(last)["pitgeo"]
-    old, new = facts["config"], config.plain()
+    old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(

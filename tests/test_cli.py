@@ -17,8 +17,10 @@ import pytest
 import torch
 
 from pitgeo.cli import main
+from pitgeo.config import load_config, parse_config
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
 from pitgeo.fields import FieldTable
+from pitgeo.run_folder import claim
 from pitgeo.training import read_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -192,6 +194,19 @@ def test_overwrite_deletes_what_is_ours_alone(plates: Path, tmp_path: Path) -> N
     assert main([*arguments, "--overwrite", "--set", "data.elasticity.validation=0"]) == 0
     assert not (output / "best.ckpt").exists()
     assert (output / "notes.md").read_text() == "mine"
+
+
+def test_a_run_from_before_an_option_was_there_resumes(run: Path, plates: Path, tmp_path: Path) -> None:
+    """Its configuration lacks the key, whose default is what it was trained with."""
+    config = load_config(write_config(tmp_path, plates))
+    checkpoint = torch.load(run / "last.ckpt", weights_only=True)
+    del checkpoint["pitgeo"]["config"]["training"]["deterministic"]
+    (tmp_path / "old").mkdir()
+    torch.save(checkpoint, tmp_path / "old" / "last.ckpt")
+    claim(config, tmp_path / "old", resume=True, overwrite=False)
+    with pytest.raises(ValueError, match=r"training.deterministic was False and is True"):
+        changed = parse_config(config.plain(), ["training.deterministic=true"])
+        claim(changed, tmp_path / "old", resume=True, overwrite=False)
 
 
 def test_resume_refuses_what_does_not_fit(

@@ -463,7 +463,7 @@ def test_impossible_ensembles_get_one_line(run: Path, tmp_path: Path, capsys: py
     assert train(run, tmp_path / "out", members=1) == 2
     assert "at least 2 members of an ensemble (got 1)" in error(capsys)
     assert train(run, tmp_path / "out", "--set", "training.devices=2") == 2
-    assert "training.devices = 1 with --members (got 2)" in error(capsys)
+    assert "training.devices = training.nodes = 1, with --members (got 2)" in error(capsys)
     assert not (tmp_path / "out").exists()
 
 

@@ -78,3 +78,10 @@ def test_training_in_one_call(tmp_path):
 def test_what_is_no_sample(sample, message):
     with pytest.raises(ValueError, match=message):
         as_mesh(sample)
+
+
+def test_several_devices_are_refused(tmp_path):
+    cloud = {"points": np.random.default_rng(0).random((20, 2)), "u": np.ones(20)}
+    with pytest.raises(ValueError, match=r"Expected one process, .* to train on meshes in memory"):
+        train_surrogate([cloud] * 5, ["u"], tmp_path / "run", settings=["training.devices=2"])
+    assert not list(tmp_path.iterdir())
