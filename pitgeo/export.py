@@ -41,6 +41,8 @@ class Program:
         outputs: Name of every channel of the output.
         attention: The form that global attention was exported in.
         graphs: The quantile of every graph, by its name.
+        latent: How the latent points are chosen, as in ``[model.pit.latent]``.
+        period: Length of the domain along each axis, where it repeats.
     """
 
     path: Path
@@ -48,6 +50,8 @@ class Program:
     outputs: tuple[str, ...]
     attention: Form
     graphs: dict[str, float]
+    latent: dict[str, Any]
+    period: tuple[float, ...]
 
     def facts(self) -> str:
         """All but the path, as JSON."""
@@ -106,7 +110,9 @@ def export_model(
         for name, value in example.items()
     }
     graphs = {name: getattr(_model(predictor).graphs, name) for name in _graphs(predictor)}
-    program = Program(path, shapes, predictor.targets, attention, graphs)
+    options: Any = predictor.config.model.options
+    latent, period = options.latent.model_dump(exclude_none=True), options.period
+    program = Program(path, shapes, predictor.targets, attention, graphs, latent, period)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:  # whole, or not at all
         part = Path(folder) / path.name.lower()
