@@ -1,4 +1,7 @@
-"""The command line: ``pitgeo train|evaluate|predict|describe``. Here alone pitgeo prints, and sets exit codes."""
+"""The command line: ``pitgeo train|evaluate|predict|describe|export``.
+
+Here alone pitgeo prints, and sets exit codes.
+"""
 
 from __future__ import annotations
 
@@ -174,6 +177,19 @@ def _describe(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _export(arguments: argparse.Namespace) -> int:
+    from pitgeo.export import export_model
+
+    _check_folder(arguments.file.parent, "FILE")
+    program = export_model(
+        arguments.checkpoint, arguments.file, outputs=arguments.outputs, attention=arguments.attention
+    )
+    for name, shape in program.inputs.items():
+        print(f"{name}: {' x '.join(str(size) for size in shape)}")
+    print(f"gives: {', '.join(program.outputs)}\nglobal attention: {program.attention}\n{program.path}")
+    return 0
+
+
 def _check_folder(folder: Path, option: str = "--output") -> None:
     """Find out before any work whether results can be written.
 
@@ -258,6 +274,20 @@ def _parser() -> argparse.ArgumentParser:
     describe.add_argument("--json", type=Path, metavar="FILE", help="write the same to a JSON file")
     _add_quiet(describe)
     describe.set_defaults(run=_describe)
+
+    export = verbs.add_parser("export", help="write a trained model as a program that runs without pitgeo")
+    export.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    export.add_argument("file", type=Path, metavar="FILE", help="what to write, .pt2 (torch) or .onnx")
+    export.add_argument(
+        "--outputs",
+        choices=("input", "own"),
+        default="input",
+        help="where values are wanted: at the input points (default), or at points of their own",
+    )
+    export.add_argument(
+        "--attention", choices=("dense", "fused"), default="dense", help="form of global attention (default: dense)"
+    )
+    export.set_defaults(run=_export)
     return parser
 
 

@@ -158,7 +158,7 @@ class Scaling(nn.Module):
             raise ValueError(f"Expected the field to have {channels} channels (got shape {list(x.shape)})")
         if self.mean.dim() == 1:
             return self.mean, self.std
-        own = tuple(self.grid.tolist())
+        own = () if grid is None else tuple(self.grid.tolist())
         mean, std = self.mean, self.std
         if grid is not None and own and len(grid) == len(own) and grid != own:
             mean, std = _resized(mean, own, grid), _resized(std, own, grid)

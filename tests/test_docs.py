@@ -1,14 +1,18 @@
 """The programs on the pages of docs/ run as they stand, and their networks keep what the pages say of them."""
 
+import importlib.util
 import json
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from pitgeo import load
 from pitgeo.cli import main
 from pitgeo.config import ConfigError, parse_config, tomllib
 from pitgeo.data import PointData
@@ -130,6 +134,37 @@ def test_the_page_on_meshes_trains_from_meshes_in_memory(run, tmp_path, monkeypa
     names = run(MESHES[0], "docs/meshes.md")
     assert len(MESHES) == 1 and (tmp_path / "runs" / "heights" / "report.html").exists()
     assert names["model"].targets == ("height",) and "[" in capsys.readouterr().out
+
+
+EXPORT = blocks("export.md")
+
+
+def test_the_page_on_export_runs_without_pitgeo(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run(MESHES[0], "docs/meshes.md")
+    written = ["heights.pt2"]
+    code = EXPORT[0] + 'np.savez("values.npz", points=points, torch=values)\n'
+    if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
+        written.append("heights.onnx")
+        code += EXPORT[1] + 'np.savez("values.npz", points=points, torch=program(**inputs).numpy(), onnx=values)\n'
+    for name in written:
+        assert main(["export", "runs/heights/best.ckpt", name]) == 0
+    code = f'import sys\nsys.modules["pitgeo"] = None\n{code}'
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("['height'] [[")
+    found = dict(np.load("values.npz"))
+    points = torch.from_numpy(found.pop("points")).float()
+    truth = load("runs/heights/best.ckpt").predict(PointData(pos=points)).numpy()
+    assert len(found) == len(written)
+    for values in found.values():
+        assert np.allclose(values, truth, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
+def test_the_page_on_export_compiles(run):
+    model = run(EXPORT[2], "docs/export.md, compiling")["model"]
+    assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
 
 
 @pytest.mark.parametrize("text", blocks("meshes.md", "toml"))

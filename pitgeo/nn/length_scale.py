@@ -92,7 +92,7 @@ class LengthScale(nn.Module):
         if self.positivity == "square":
             return self.raw.square()
         if self.positivity == "tan":
-            inside = self.raw.detach().clamp(0, _TAN_LIMIT)
+            inside = self.raw.detach().clamp(0.0, _TAN_LIMIT)
             return torch.tan(inside + (self.raw - self.raw.detach()))  # the slope there, even from outside
         return torch.tan(_SINE * (1 + torch.sin(self.raw)))
 
@@ -100,7 +100,7 @@ class LengthScale(nn.Module):
         """Move the parameter of the ``"tan"`` form into [0, pi/2), in place; the other forms need none."""
         if self.positivity == "tan":
             with torch.no_grad():
-                self.raw.clamp_(0, _TAN_LIMIT)
+                self.raw.clamp_(0.0, _TAN_LIMIT)
 
     @torch.no_grad()
     def lengths(self) -> Tensor:

@@ -1,0 +1,8 @@
+"""The same as ``pitgeo export``."""
+
+import sys
+
+from pitgeo.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main(["export", *sys.argv[1:]]))
