@@ -43,6 +43,7 @@ class Program:
         graphs: The quantile of every graph, by its name.
         latent: How the latent points are chosen, as in ``[model.pit.latent]``.
         period: Length of the domain along each axis, where it repeats.
+        offset: What to take from all positions before they become single precision; none if empty.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class Program:
     graphs: dict[str, float]
     latent: dict[str, Any]
     period: tuple[float, ...]
+    offset: tuple[float, ...]
 
     def facts(self) -> str:
         """All but the path, as JSON."""
@@ -112,7 +114,8 @@ def export_model(
     graphs = {name: getattr(_model(predictor).graphs, name) for name in _graphs(predictor)}
     options: Any = predictor.config.model.options
     latent, period = options.latent.model_dump(exclude_none=True), options.period
-    program = Program(path, shapes, predictor.targets, attention, graphs, latent, period)
+    offset = predictor.table.offset
+    program = Program(path, shapes, predictor.targets, attention, graphs, latent, period, offset)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:  # whole, or not at all
         part = Path(folder) / path.name.lower()
