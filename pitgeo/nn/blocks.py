@@ -81,7 +81,9 @@ class PaperBlock(nn.Module):
                 "Expected the paper's 'block' to stay on one point set (got two different ones); "
                 "use 'layer' for the encoder or decoder, or the body 'residual'"
             )
-        return gelu(self.mlp(gelu(cast(Tensor, self.attention(x, *where)))) + self.linear(skip))
+        hidden = cast(Tensor, self.mlp(gelu(cast(Tensor, self.attention(x, *where)))))
+        hidden += self.linear(skip)  # in place: memory, and the time to have it
+        return gelu(hidden)
 
 
 class ResidualBlock(nn.Module):

@@ -17,6 +17,7 @@ Reference:
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import cast
 
@@ -115,8 +116,10 @@ def _powers(base: Tensor, degree: int) -> Tensor:
 
 
 def _products(table: Tensor, index: Tensor) -> Tensor:
-    """Products of ``table[..., k_d, d]`` over dimensions ``d``: ``[..., degree + 1, D]`` -> ``[..., terms]``."""
-    out = table[..., index[:, 0], 0]
-    for dimension in range(1, index.shape[1]):
-        out = out * table[..., index[:, dimension], dimension]
-    return out
+    """Products of ``table[..., k_d, d]`` over dimensions ``d``: ``[..., degree + 1, D]`` -> ``[..., terms]``.
+
+    Chosen by a product with zeros and ones, which is faster than by numbers, and what the compiler gets right.
+    """
+    numbers = torch.arange(table.shape[-2], device=table.device).unsqueeze(1)
+    chosen = [table[..., axis] @ (numbers == index[:, axis]).to(table.dtype) for axis in range(index.shape[1])]
+    return functools.reduce(torch.mul, chosen)

@@ -1,5 +1,8 @@
 """The compiler takes layers and model whole, without a break, and gives what they give."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch_geometric.data import Batch
@@ -136,6 +139,27 @@ def test_the_default_backend_compiles_to_the_same():
     hood = quantile(pos, pos, 0.2)
     with torch.no_grad():
         assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, hood), made(x, pos, hood), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
+def test_the_default_backend_differentiates_an_expansion():
+    """Terms chosen by their numbers gave code that wrote where it must not: in a process of its own, lest all end."""
+    program = """
+import torch
+from pitgeo.nn import GlobalPositionAttention
+torch.manual_seed(0)
+made = GlobalPositionAttention(256, 256, 2)
+x, pos = torch.rand(10, 972, 256, requires_grad=True), torch.rand(10, 972, 2)
+made.choose(pos, slack=4)
+assert made.expanded == [0, 1]
+compiled = torch.compile(made, fullgraph=True)
+for _ in range(3):
+    slopes = [torch.autograd.grad(call(x, pos).square().sum(), [x, *made.parameters()]) for call in (made, compiled)]
+    for mine, theirs in zip(*slopes):
+        assert torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4), (mine - theirs).abs().max()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -37,9 +37,11 @@ class Work:
     ways: Mapping[str, Way]
 
 
-def training(network: Network, dense: tuple[str, ...] = ("recomputed", "kept")) -> Work:
+def training(network: Network, dense: tuple[str, ...] = ("recomputed", "kept"), compiled: bool = False) -> Work:
     """A training step, forward, backward and Adam, of a network and its dense twins, which have its parameters."""
     ways: dict[str, Way] = {"pitgeo": lambda seed, device: network_step(network, seed, device)[2]}
+    if compiled:
+        ways["pitgeo, compiled"] = partial(compiled_step, network)
     for name in dense:
         ways[f"dense, {name}"] = partial(dense_step, network, keep=name == "kept")
     return Work(f"Training step. {network.title}", ways)
@@ -50,6 +52,14 @@ def network_step(network: Network, seed: int, device: str = "cpu") -> tuple[PiT,
     pos, x, y = _arrays(network, seed)
     model, data = network.model(pos.shape[-2]).to(device), network.data(pos, x).to(device)
     return model, data, _step(model, lambda: model(data).view(y.shape), y.to(device))
+
+
+def compiled_step(network: Network, seed: int, device: str = "cpu") -> Step:
+    """The same step by torch's compiler; the first call compiles."""
+    pos, x, y = _arrays(network, seed)
+    model, data = network.model(pos.shape[-2]).to(device), network.data(pos, x).to(device)
+    program = torch.compile(model, fullgraph=True)
+    return _step(model, lambda: program(model.prepare(data)).view(y.shape), y.to(device))
 
 
 def dense_step(network: Network, seed: int, device: str = "cpu", keep: bool = False) -> Step:
