@@ -70,10 +70,7 @@ def _train(arguments: argparse.Namespace) -> int:
     _check_folder(output)
     if arguments.members is not None:
         from pitgeo.train_ensemble import train_ensemble
-        from pitgeo.training import find_place
 
-        if (place := find_place(config.training)).launcher == "torchrun":
-            raise ValueError(f"Expected one process with --members (got {place.world}); start it without torchrun")
         result = train_ensemble(
             config, output, arguments.members, arguments.resume, arguments.overwrite, progress=not arguments.quiet
         )

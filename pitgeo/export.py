@@ -182,6 +182,8 @@ class _Portable(nn.Module):
                         f"Expected 'attention' to be 'dense' on a periodic domain (got {attention!r}); leave it out"
                     )
                 layer.is_fused = attention == "fused"
+                if isinstance(layer, GlobalPositionAttention):
+                    layer.expanded = []
         self.eval()
 
     def forward(

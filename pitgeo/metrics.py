@@ -112,7 +112,10 @@ def relative_error(
 def _at(target: Tensor, rows: Tensor) -> Tensor:
     """The targets at some of the points."""
     if rows.dim() != 1 or rows.numel() == 0 or bool((rows[1:] <= rows[:-1]).any()):
-        raise ValueError(f"Expected 'rows' to be increasing numbers of points, [m] (got shape {list(rows.shape)})")
+        raise ValueError(
+            f"Expected 'rows' to be increasing numbers of points, [m] (got {rows.tolist()[:8]}, of shape "
+            f"{list(rows.shape)}); sort them"
+        )
     if int(rows[0]) < 0 or int(rows[-1]) >= target.shape[-2]:
         raise ValueError(
             f"Expected 'rows' to lie in 0..{target.shape[-2] - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' is "
@@ -124,11 +127,13 @@ def _at(target: Tensor, rows: Tensor) -> Tensor:
 def _estimate(difference: Tensor, pointer: Tensor, rows: Tensor, norm: int) -> Tensor:
     """The norm over all points of a sample, from the differences at some of them."""
     some = torch.searchsorted(rows, pointer)
-    share = pointer.diff() / some.diff()
+    share = pointer.diff().double() / some.diff()
     if bool(torch.isinf(share).any()):
         sample = int(torch.isinf(share).nonzero()[0])
-        raise ValueError(f"Expected 'rows' to have points of every sample (got none of sample {sample})")
-    share = share.double().nan_to_num(1.0).unsqueeze(1)
+        raise ValueError(
+            f"Expected 'rows' to have points of every sample (got none of sample {sample}); draw some of each"
+        )
+    share = share.nan_to_num(1.0).unsqueeze(1)
     return _norm(difference, some, norm) * (share if norm == 1 else share.sqrt())
 
 

@@ -1,6 +1,7 @@
 """Neighbour search; the only module that does it.
 
-Searches run in float64 on the CPU with scipy's k-d tree: exact, uncapped, periodic where asked, in any dimension.
+Searches run in float64, exact, uncapped, periodic where asked, in any dimension: on the CPU with scipy's k-d tree and
+all cores, of points on a GPU by all distances there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pitgeo.all_pairs import AllPairs
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.trees import kd_tree
@@ -169,6 +171,7 @@ def _search(
         )
     there = targets.detach().cpu().double().numpy()
     here = sources.detach().cpu().double().numpy()
+    device = sources.device if searches_all_pairs(sources) else None
     indices, degrees, lonely = [], [], 0
     for sample in range(len(target_ptr) - 1):
         first, last = source_ptr[sample], source_ptr[sample + 1]
@@ -177,7 +180,7 @@ def _search(
             continue
         if first == last:
             raise ValueError(f"Expected at least one source point (got none in sample {sample})")
-        index, degree, alone = _search_one(rows, here[first:last], metric, count(last - first), r)
+        index, degree, alone = _search_one(rows, here[first:last], metric, count(last - first), r, device)
         indices.append(index + first)
         degrees.append(degree)
         lonely += alone
@@ -194,15 +197,18 @@ def _search(
 
 
 def _search_one(
-    targets: Array, sources: Array, metric: Metric, k: int, r: float | None
+    targets: Array, sources: Array, metric: Metric, k: int, r: float | None, device: torch.device | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Rows of sources (ascending numbers) within the k-th distance or ``r``, whichever is larger; their lengths."""
+    """Rows of sources (ascending numbers) within the k-th distance or ``r``, whichever is larger; their lengths.
+
+    With a device, all distances are computed there.
+    """
     tie = _TIE_SINGLE if _is_single(targets) and _is_single(sources) else _TIE_DOUBLE
     slack = tie * max(np.abs(targets).max(), np.abs(sources).max())
     if metric.is_periodic:
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
-    tree = _tree(sources, metric)
+    tree = _tree(sources, metric, device)
     workers = -1 if len(targets) > 4096 else 1  # threads where that pays
     step = max(1, _AT_ONCE // min(len(sources), k + 8))
     parts = [
@@ -246,9 +252,14 @@ def _is_single(positions: Array) -> bool:
     return bool((positions == positions.astype(np.float32)).all())
 
 
-def _tree(sources: Array, metric: Metric) -> Any:
+def searches_all_pairs(points: Tensor) -> bool:
+    """Whether neighbours are found by all distances, on the points' device, in place of a tree on the CPU: on a GPU."""
+    return points.is_cuda
+
+
+def _tree(sources: Array, metric: Metric, device: torch.device | None = None) -> Any:
     period: Any = metric.period if metric.is_periodic else None  # an axis of length 0 does not repeat
-    return kd_tree(sources, boxsize=period)
+    return kd_tree(sources, boxsize=period) if device is None else AllPairs(sources, period, device)
 
 
 def _nearest(tree: Any, targets: Array, width: int, workers: int) -> tuple[Array, NDArray[np.int64]]:

@@ -25,7 +25,7 @@ from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build
 from pitgeo.neighbors import spacing
-from pitgeo.run_folder import Trained, check_scale, claim, finished, read_start
+from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
@@ -94,7 +94,7 @@ def train(
                 parts = (read or read_parts)(config, progress and first)
             module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
             if resume:
-                check_scale(module.facts["box_scale"], output / "last.ckpt")
+                check_places(module.facts, output / "last.ckpt")
             if first:
                 write_atomic(output / "config.toml", to_toml(config).encode())
                 if (split := module.facts["split"]) is not None:

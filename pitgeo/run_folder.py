@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,17 +131,24 @@ def _at(table: Any, key: str) -> Any:
     return table
 
 
-def check_scale(scale: float | None, last: Path) -> None:
-    """Refuse to go on where positions would be scaled otherwise than before.
+def check_places(facts: Mapping[str, Any], last: Path) -> None:
+    """Refuse to go on where positions would be moved or scaled otherwise than before.
 
     Raises:
         ValueError: If the checkpoint says so: the data, or the run it started from, have changed.
     """
-    before = read_checkpoint(last)["pitgeo"]["box_scale"]
-    if scale != before:
+    before = read_checkpoint(last)["pitgeo"]
+    advice = "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start "
+    advice += "another run by --output"
+    if (scale := facts["box_scale"]) != before["box_scale"]:
         raise ValueError(
-            f"Expected positions to be scaled by {before}, as in {last} (got {scale}): the data, or the checkpoint "
-            f"named by training.start_from, have changed since; put them back, or start another run by --output"
+            f"Expected positions to be scaled by {before['box_scale']}, as in {last} (got {scale}): {advice}"
+        )
+    offsets = [tuple(facts["table"].get("offset", ())) for facts in (before, facts)]
+    if offsets[0] != offsets[1]:
+        raise ValueError(
+            f"Expected positions to be relative to {offsets[0] or 'the origin'}, as in {last} (got "
+            f"{offsets[1] or 'the origin'}): {advice}"
         )
 
 

@@ -52,7 +52,10 @@ def train_ensemble(
     if members < 2:
         raise ValueError(f"Expected at least 2 members of an ensemble (got {members}); leave --members out for one")
     if (world := find_place(config.training).world) > 1:
-        raise ValueError(f"Expected one process, training.devices = training.nodes = 1, with --members (got {world})")
+        raise ValueError(
+            f"Expected one process, training.devices = training.nodes = 1, with --members (got {world}); set both to "
+            f"1, and start it without torchrun"
+        )
     seeds = [config.training.seed + number for number in range(members)]
     configs = [parse_config(config.plain(), [f"training.seed={seed}"]) for seed in seeds]
     folders = [output / f"member_{number}" for number in range(members)]

@@ -29,6 +29,9 @@ if __name__ == "__main__":
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
     )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change that prediction's model"
+    )
     parser.add_argument("--output", type=Path, default=Path("runs/speed"), metavar="DIR")
     options = parser.parse_args()
     try:
@@ -37,10 +40,11 @@ if __name__ == "__main__":
             for name in options.profile:
                 print(format_profile(run_profile(name, options.output, options.repeat, options.seed)))
         elif options.predict_points:
-            print(format_large_files(run_large_files(options.output, options.predict_points, options.threads)))
+            sizes, settings = options.predict_points, options.set
+            print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))
         else:
-            settings = Settings(options.rounds, options.repeat, options.threads, options.seed, options.device)
-            print(format_speed(run_speed(options.works or list(WORKS), options.output, settings)))
+            how = Settings(options.rounds, options.repeat, options.threads, options.seed, options.device)
+            print(format_speed(run_speed(options.works or list(WORKS), options.output, how)))
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; finished works are kept\n")
     except (ValueError, RuntimeError, OSError) as error:

@@ -132,3 +132,10 @@ def test_a_run_goes_on_with_the_scale_that_it_began_with(folder, earlier, tmp_pa
     torch.save(content, start)
     with pytest.raises(ValueError, match=r"scaled by .*last.ckpt .*training.start_from, have changed"):
         train(changed, done.checkpoint.parent, resume=True)
+    content["pitgeo"]["box_scale"] /= 2
+    torch.save(content, start)
+    last = torch.load(done.checkpoint.parent / "last.ckpt", weights_only=True)
+    last["pitgeo"]["table"]["offset"] = [1e6] * len(last["pitgeo"]["table"]["offset"] or (0, 0))
+    torch.save(last, done.checkpoint.parent / "last.ckpt")
+    with pytest.raises(ValueError, match=r"relative to \(1000000.0, .*last.ckpt \(got the origin\)"):
+        train(changed, done.checkpoint.parent, resume=True)

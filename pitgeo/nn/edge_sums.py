@@ -94,7 +94,9 @@ def _softmax_backward(
     slope = slope * weights
     means = torch_scatter.segment_csr(slope, pointer.unsqueeze(0), reduce="sum")
     slope = slope - weights * torch_scatter.gather_csr(means, pointer.unsqueeze(0))
-    return -(scale @ slope), -(slope @ excess)
+    return -(scale.unsqueeze(1) * slope).sum(0), -(slope * excess).sum(
+        1
+    )  # no products of matrices: autocast takes those
 
 
 @torch.library.custom_op("pitgeo::edge_sums", mutates_args=())

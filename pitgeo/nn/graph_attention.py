@@ -12,6 +12,7 @@ one more weighted sum of the values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -31,14 +32,12 @@ def graph_attention(value: Tensor, squared: Tensor, scale: Tensor, hood: Neighbo
         scale: ``[heads]``.
         hood: Who attends to whom.
     """
-    heads, shared = len(scale), value.dim() == 3
-    if shared:  # the values of all samples beside each other
-        batch = value.shape[0]
-        value = value.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3).flatten(1)
+    samples = value if value.dim() == 3 else value.unsqueeze(0)
     nothing = hood.pointer[:0]  # the order by source is for the gradient of the values alone
     order, by_source = hood.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
-    out = cast(Tensor, _attention(value, squared, scale, hood.source, hood.target, hood.pointer, order, by_source)[0])
-    return out.unflatten(-1, (heads, batch, -1)).permute(2, 0, 1, 3).flatten(2) if shared else out
+    graph = (hood.source, hood.target, hood.pointer, order, by_source)
+    out = cast(Tensor, _attention(samples, squared, scale, *graph)[0])
+    return out if value.dim() == 3 else out.squeeze(0)
 
 
 @torch.library.custom_op("pitgeo::graph_attention", mutates_args=())
@@ -52,11 +51,10 @@ def _attention(
     order: Tensor,
     by_source: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``[N, heads * C]`` -> ``[M, heads * C]``; also weights ``[heads, E]`` and excess distances ``[E]``."""
-    heads = len(scale)
+    """``[B, N, heads * C]`` -> ``[B, M, heads * C]``; also weights ``[heads, E]`` and excess distances ``[E]``."""
     weights, excess = softmax(squared, scale, target, pointer)
-    sums = _sums(value, source * heads + each_head(weights), pointer, weights)
-    return sums.transpose(0, 1).reshape(len(pointer) - 1, value.shape[1]), weights, excess
+    sums = _sums(value, source * len(scale) + each_head(weights), pointer, weights)
+    return _collect(sums, value.new_empty(len(value), len(pointer) - 1, value.shape[2])), weights, excess
 
 
 @torch.library.custom_op("pitgeo::graph_attention_backward", mutates_args=())
@@ -74,27 +72,40 @@ def _attention_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of values and scales; that of values is empty without ``order``, zero for scales if not asked for."""
     heads = len(weights)
-    to_value, to_scale = value.new_empty(0, value.shape[1]), weights.new_zeros(heads)
+    to_value, to_scale = value.new_empty(len(value), 0, value.shape[2]), weights.new_zeros(heads)
     if len(by_source):
         index = target.index_select(0, order) * heads + each_head(weights)
         sums = _sums(slope, index, by_source, weights.index_select(1, order))
-        to_value = sums.transpose(0, 1).reshape(value.shape)
+        to_value = _collect(sums, torch.empty_like(value, memory_format=torch.contiguous_format))
     if for_scale:
         rows = pointer.unsqueeze(0)
         moved = weights * excess
         means = torch_scatter.segment_csr(moved, rows, reduce="sum")
         moved = moved - weights * torch_scatter.gather_csr(means, rows)
+        if value.element_size() < 4:  # these sum to zero at every target, which rounding must not undo
+            value, slope = value.float(), slope.float()
         sums = _sums(value, source * heads + each_head(weights), pointer, moved)
-        each = sums * slope.unflatten(1, (heads, -1)).transpose(0, 1)
-        to_scale = -each.sum((1, 2), dtype=weights.dtype)
+        for part, direction in zip(sums, slope, strict=True):
+            each = part * direction.unflatten(1, (heads, -1)).transpose(0, 1)
+            to_scale -= each.sum((1, 2), dtype=weights.dtype)
     return to_value, to_scale
 
 
-def _sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
-    """``[N, heads * C]`` -> ``[heads, M, C]``, for rows ``(point, head)``."""
-    heads = len(weights)
-    sums = bags(value.reshape(value.shape[0] * heads, -1), index, pointer, weights.to(value.dtype))
-    return cast(Tensor, sums.unflatten(0, (heads, -1)))
+def _sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
+    """``[B, N, heads * C]`` -> ``[heads, M, C]`` of one sample after the other, for rows ``(point, head)``.
+
+    Samples apart fit caches that all together do not, and need no memory in another order.
+    """
+    heads, weights = len(weights), weights.to(value.dtype)
+    for sample in value:
+        yield bags(sample.reshape(len(sample) * heads, -1), index, pointer, weights).unflatten(0, (heads, -1))
+
+
+def _collect(sums: Iterator[Tensor], out: Tensor) -> Tensor:
+    """``[heads, M, C]`` of every sample -> ``[B, M, heads * C]``, which is given to write to."""
+    for part, sample in zip(sums, out, strict=True):
+        sample.view(sample.shape[0], part.shape[0], part.shape[2]).copy_(part.transpose(0, 1))
+    return out
 
 
 @_attention.register_fake
@@ -108,7 +119,7 @@ def _(
     order: Tensor,
     by_source: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    out = value.new_empty(pointer.shape[0] - 1, value.shape[1])
+    out = value.new_empty(value.shape[0], pointer.shape[0] - 1, value.shape[2])
     return out, squared.new_empty(scale.shape[0], squared.shape[0]), torch.empty_like(squared)
 
 
@@ -125,8 +136,8 @@ def _(
     by_source: Tensor,
     for_scale: bool,
 ) -> tuple[Tensor, Tensor]:
-    rows = value.shape[0] if by_source.shape[0] else 0
-    return value.new_empty(rows, value.shape[1]), weights.new_empty(weights.shape[0])
+    rows = value.shape[1] if by_source.shape[0] else 0
+    return value.new_empty(value.shape[0], rows, value.shape[2]), weights.new_empty(weights.shape[0])
 
 
 def _keep(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.report import machine
 from pitgeo.run import _module, read_parts
+from pitgeo.studies.speed.measure import peak_mb
 from pitgeo.surrogate import DEFAULTS
 from pitgeo.training import fit
 from pitgeo.training.checkpoint_io import write_atomic
@@ -48,7 +48,9 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
 """The parts of a prediction, and what does them; a part does not count those within it."""
 
 
-def run_large_files(output: Path, sizes: Sequence[int] = SIZES, threads: int = 1) -> dict[str, Any]:
+def run_large_files(
+    output: Path, sizes: Sequence[int] = SIZES, threads: int = 1, settings: Sequence[str] = ()
+) -> dict[str, Any]:
     """Predict mesh files of hexahedra with a model of the size of ``configs/meshes.toml``, each in a fresh process.
 
     The model is trained for one epoch on coarse meshes of the same kind: its size matters here, not its accuracy.
@@ -57,6 +59,7 @@ def run_large_files(output: Path, sizes: Sequence[int] = SIZES, threads: int = 1
         output: Folder for ``large_files.json`` and ``large_files.md``.
         sizes: Points of the files; the nearest cube is taken.
         threads: Of the prediction.
+        settings: Changes to the configuration of the model, ``"model.pit.channels=128"``.
 
     Returns:
         What ``large_files.json`` holds.
@@ -66,11 +69,11 @@ def run_large_files(output: Path, sizes: Sequence[int] = SIZES, threads: int = 1
         for size in sizes:
             for step in ("prepare", "predict"):  # apart: a process starts with the peak memory of the one before it
                 log.info("%s points: %s", f"{size:,}", step)
-                command = [sys.executable, "-m", __name__, step, folder, str(size), str(threads)]
+                command = [sys.executable, "-m", __name__, step, folder, str(size), str(threads), *settings]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             rows.append(json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8")))
     result = {
-        "rows": rows, "threads": threads, "chunk": predict.CHUNK, "machine": machine(),
+        "rows": rows, "threads": threads, "settings": list(settings), "chunk": predict.CHUNK, "machine": machine(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions(),
     }  # fmt: skip
     output.mkdir(parents=True, exist_ok=True)
@@ -95,7 +98,7 @@ def box_mesh(points: int) -> Mesh:
     )
 
 
-def prepare(folder: Path, points: int, settings: Sequence[str] = ("training.epochs=1",)) -> None:
+def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
     """Write ``mesh.vtu``, and the model into ``run``, if it is not there."""
     write_mesh(folder / "mesh.vtu", box_mesh(points))
     if (folder / "run" / "last.ckpt").exists():
@@ -104,14 +107,15 @@ def prepare(folder: Path, points: int, settings: Sequence[str] = ("training.epoc
         write_mesh(folder / "meshes" / f"{size}.vtu", box_mesh(size**3))
     files = {"files": str(folder / "meshes" / "*.vtu"), "inputs": ["load"], "targets": ["u", "v"]}
     meshes = {**DEFAULTS["data"]["meshes"], **files, "cache": str(folder / "cache")}
-    config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": meshes}}, settings, "settings")
+    changes = ["training.epochs=1", *settings]
+    config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": meshes}}, changes, "settings")
     parts = read_parts(config, progress=False)
     fit(_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
 
 
 def measure(folder: Path) -> dict[str, Any]:
     """Predict ``mesh.vtu`` in this process, which is of no use for anything else afterwards."""
-    clock, before = Clock(), _peak()
+    clock, before = Clock(), peak_mb()
     for stage, owner, name in STAGES:
         setattr(owner, name, clock.timed(stage, getattr(owner, name)))
     start = _now()
@@ -123,7 +127,7 @@ def measure(folder: Path) -> dict[str, Any]:
         "seconds": {**clock.seconds, "other": wall - sum(clock.seconds.values())},
         "cpu_seconds": {**clock.cpu_seconds, "other": cpu - sum(clock.cpu_seconds.values())},
         "imported_mb": before,
-        "peak_mb": _peak(),
+        "peak_mb": peak_mb(),
         "peak_after_mb": dict(clock.peak),
     }
     return {
@@ -160,7 +164,7 @@ class Clock:
                     self._within[-1] = (self._within[-1][0] + wall, self._within[-1][1] + cpu)
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + wall - within[0]
                 self.cpu_seconds[stage] = self.cpu_seconds.get(stage, 0.0) + cpu - within[1]
-                self.peak[stage] = _peak()
+                self.peak[stage] = peak_mb()
 
         return timed
 
@@ -168,11 +172,12 @@ class Clock:
 def format_large_files(result: dict[str, Any]) -> str:
     """The numbers as a table."""
     rows, computer = result["rows"], result["machine"]
+    changes = f" with {', '.join(result['settings'])}" if result.get("settings") else ""
     names = list(dict.fromkeys(stage for row in rows for stage in row["seconds"]))
     lines = [
         "# Prediction on large files",
         "",
-        f"The network of configs/meshes.toml, output points in parts of {result['chunk']:,}.",
+        f"The network of configs/meshes.toml{changes}, output points in parts of {result['chunk']:,}.",
         "Seconds on the wall; in brackets those of the processor.",
         "",
         f"| Points | {' | '.join(names)} | in all | peak memory, MB | growth, MB |",
@@ -196,16 +201,11 @@ def _now() -> tuple[float, float]:
     return time.perf_counter(), time.process_time()
 
 
-def _peak() -> float:
-    """Peak resident memory of this process so far, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3 / 1.024)
-
-
-def main(step: str, folder: str, points: str, threads: str) -> None:
+def main(step: str, folder: str, points: str, threads: str, *settings: str) -> None:
     """One step in this process."""
     torch.set_num_threads(int(threads))
     if step == "prepare":
-        prepare(Path(folder), int(points))
+        prepare(Path(folder), int(points), settings)
     else:
         write_json(Path(folder) / "measured.json", measure(Path(folder)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
@@ -64,7 +65,8 @@ def fit(
         WorkerLostError: If another process of several ended.
         OSError: If a file cannot be written.
     """
-    with together(module.training_config, output / "last.ckpt") as processes:
+    training = module.training_config
+    with together(training, output / "last.ckpt") as processes, _shared_cores(processes.place, training):
         processes.connect()
         return _fit(module, train, validation, output, resume, progress, callbacks, processes.place)
 
@@ -80,6 +82,12 @@ def _fit(
     place: Place,
 ) -> Path:
     training = module.training_config
+    if training.batch_size < place.world and place.is_first:
+        log.warning(
+            "training.batch_size = %d is the batch of all %d devices together: the others have no work",
+            training.batch_size,
+            place.world,
+        )
     loader = BatchLoader(train, training.batch_size, training.seed)
     held_out = [BatchLoader(validation, training.batch_size)] if validation else []
     for every in (loader, *held_out):
@@ -105,6 +113,18 @@ def _fit(
                 raise KeyboardInterrupt from None
             raise
     return checkpoints.best if validation else last
+
+
+@contextmanager
+def _shared_cores(place: Place, training: TrainingConfig) -> Iterator[None]:
+    """Let the processes of a machine that train on the CPU share its cores, unless the environment says otherwise."""
+    before = torch.get_num_threads()
+    if place.local_world > 1 and torch_device(training.device) == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, before // place.local_world))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def torch_device(device: str) -> str:

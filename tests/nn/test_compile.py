@@ -106,8 +106,20 @@ def test_a_prepared_batch_gives_the_same_and_leaves_the_batch_as_it_was():
     batch = Batch.from_data_list(samples((60, 75)))
     keys = set(batch.keys())
     assert torch.equal(model(model.prepare(batch)), model(batch)) and set(batch.keys()) == keys
-    singles = [model.prepare(sample) for sample in samples((60, 75))]
-    assert torch.equal(model(Batch.from_data_list(singles)), model(Batch.from_data_list([*singles])))
+    raw = samples((60, 75))
+    prepared = Batch.from_data_list([model.prepare(sample) for sample in raw])
+    assert torch.equal(model(prepared), model(Batch.from_data_list(raw)))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+def test_activations_are_computed_again_in_compiled_code_too():
+    model = PiT(3, 1, channels=16, heads=2, graphs=GRAPHS, body=Body(layers=1))
+    data = model.prepare(Batch.from_data_list(samples((60, 75))))
+    plain = torch.autograd.grad(model(data).square().sum(), [*model.parameters()])
+    model.checkpoint_activations = True
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    again = torch.autograd.grad(compiled(data).square().sum(), [*model.parameters()])
+    assert all(torch.allclose(mine, theirs, rtol=1e-4, atol=1e-5) for mine, theirs in zip(again, plain, strict=True))
 
 
 def test_unprepared_batches_still_work_with_breaks():

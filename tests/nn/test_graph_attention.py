@@ -73,7 +73,17 @@ def test_lengths_that_underflow_leave_the_nearest_alone():
 def test_the_operator_is_what_it_declares(dtype):
     value, squared, scale, hood = problem(dtype)
     graph = (hood.source, hood.target, hood.pointer, *hood.by_source)
+    value = value.detach().unsqueeze(0).requires_grad_()
     torch.library.opcheck(module._attention, (value, squared, scale, *graph))
     torch.library.opcheck(
         module._attention, (value.detach(), squared, scale.detach(), *graph[:3], graph[2][:0], graph[2][:0])
     )
+
+
+def test_a_constant_in_half_precision_does_not_move_the_length_scales():
+    """Weights sum to one whatever lambda is: rounding must not make a slope of it."""
+    value, squared, scale, hood = problem(torch.float32)
+    constant = torch.full_like(value, 100.0, dtype=torch.bfloat16)
+    direction = torch.ones(hood.num_targets, value.shape[1], dtype=torch.bfloat16)
+    (slope,) = torch.autograd.grad(graph_attention(constant, squared, scale, hood), scale, direction)
+    assert float(slope.abs().max()) < 1e-3

@@ -148,6 +148,16 @@ def test_measuring_counts_steps_and_the_memory_they_hold() -> None:
     assert 180 < found["growth_mb"] < 220
 
 
+def test_memory_given_back_before_does_not_hide_the_growth() -> None:
+    program = (
+        "import torch; from pitgeo.studies.speed.measure import measure; kept = []\n"
+        "before = torch.ones(2**27); del before\n"  # 512 MB
+        "print(measure(lambda: kept.append(torch.ones(2**24)), repeat=2))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 180 < ast.literal_eval(done.stdout)["growth_mb"] < 220
+
+
 def test_works_are_merged_into_one_table(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WORKS, "other", Work("Other", {}))
     settings = Settings(rounds=1, repeat=1)
@@ -191,7 +201,8 @@ def test_bad_works_and_settings_are_refused(tmp_path) -> None:
 def test_a_way_that_fails_is_named(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WORKS, "missing", Work("Missing", {"pitgeo": lambda seed, device: lambda: None}))
     with pytest.raises(RuntimeError, match="Expected 'missing' to be measured with 'pitgeo'"):
-        run_speed(["missing"], tmp_path, Settings(rounds=1), progress=False)
+        run_speed(["growth_1000", "missing"], tmp_path, Settings(rounds=1, repeat=1), progress=False)
+    assert list(json.loads((tmp_path / "speed.json").read_text())["works"]) == ["growth_1000"]  # what is done is kept
 
 
 def test_a_profile_tells_where_time_goes(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ from pitgeo.config import TrainingConfig, load_config
 from pitgeo.mesh import write_mesh
 from pitgeo.models import Shape, build
 from pitgeo.training import BatchLoader, WorkerLostError, distributed, find_place, read_checkpoint, together
+from pitgeo.training.fit import _shared_cores
+from pitgeo.training.place import Place
 from pitgeo.training.random_state import RandomState
 from tests.datasets.meshes.conftest import small_mesh
 from tests.training.script import samples, train
@@ -436,3 +438,18 @@ def test_every_parameter_takes_part(name: str, setting: str) -> None:
     model = build(config.model.options, shape)
     model(sample).square().mean().backward()
     assert [key for key, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize(("set_by_hand", "threads"), [(False, 2), (True, 4)])
+def test_processes_on_the_cpu_share_its_cores(set_by_hand: bool, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if set_by_hand:
+        monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    try:
+        torch.set_num_threads(4)
+        with _shared_cores(Place(world=2, local_world=2), TrainingConfig(device="cpu")):
+            assert torch.get_num_threads() == threads
+        assert torch.get_num_threads() == 4
+    finally:
+        torch.set_num_threads(before)

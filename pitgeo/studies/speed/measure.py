@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import logging
@@ -78,28 +79,34 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
         raise ValueError(f"Expected works among {', '.join(WORKS)} (got {', '.join(wrong)})")
     path = output / "speed.json"
     known = json.loads(path.read_text(encoding="utf-8"))["works"] if path.exists() else {}
-    turns = [(name, way) for name in names for _ in range(settings.rounds) for way in WORKS[name].ways]
-    runs: dict[str, dict[str, list[dict[str, Any]]]] = {name: {way: [] for way in WORKS[name].ways} for name in names}
-    for name, way in tqdm(turns, "benchmark", unit="process", disable=not progress):
-        runs[name][way].append(_in_process(name, way, settings))
-    for name in names:
-        known[name] = {
-            "title": WORKS[name].title,
-            "settings": asdict(settings),
-            "ways": {way: _summary(found) for way, found in runs[name].items()},
-            "machine": machine(),
-            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "versions": versions(),
-        }
-    result = {"works": {name: known[name] for name in WORKS if name in known}}
     output.mkdir(parents=True, exist_ok=True)
-    write_json(path, result)
-    write_atomic(output / "speed.md", format_speed(result).encode())
+    bar = tqdm(desc="benchmark", total=settings.rounds * sum(len(WORKS[name].ways) for name in names), unit="process",
+               disable=not progress)  # fmt: skip
+    result: dict[str, Any] = {"works": known}
+    with bar:
+        for name in names:
+            runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WORKS[name].ways}
+            for _ in range(settings.rounds):
+                for way in runs:
+                    runs[way].append(_in_process(name, way, settings))
+                    bar.update()
+            known[name] = {
+                "title": WORKS[name].title,
+                "settings": asdict(settings),
+                "ways": {way: _summary(found) for way, found in runs.items()},
+                "machine": machine(),
+                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "versions": versions(),
+            }
+            result = {"works": {work: known[work] for work in WORKS if work in known}}
+            write_json(path, result)  # after every work: what is finished is kept
+            write_atomic(output / "speed.md", format_speed(result).encode())
     return result
 
 
 def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[str, Any]:
     """Seconds of every step after the first, and by how many MB they made the peak memory of this process grow."""
+    _forget_peak(device)
     before = peak_mb(device)
     seconds = []
     for _ in range(repeat + 1):
@@ -173,8 +180,16 @@ def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     return found
 
 
+def _forget_peak(device: str) -> None:
+    """Count the peak anew, so that memory which was had and given back before is not missing in the growth."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    with contextlib.suppress(OSError):  # Linux alone
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def peak_mb(device: str = "cpu") -> float:
-    """The most memory that this process has held so far, in MB; on a GPU, the most that torch has allocated."""
+    """The most memory that this process has held so far, in MiB; on a GPU, the most that torch has allocated."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     status = Path("/proc/self/status")  # resource's number is inherited from the process that started this one

@@ -79,6 +79,18 @@ def regular(size: int) -> Callable[[torch.Generator], Tensor]:
     return lambda generator: torch.from_numpy(grid_positions(axis, axis)).float()
 
 
+def lattice(points: int) -> Callable[[torch.Generator], Tensor]:
+    """About so many points, moved at random from a grid and numbered along its rows, near ones near, as meshes are."""
+    size = round(math.sqrt(points))
+
+    def place(generator: torch.Generator) -> Tensor:
+        number = torch.arange(size * size)
+        grid = torch.stack([number // size, number % size], 1)
+        return (grid + torch.rand(size * size, 2, generator=generator)) / size
+
+    return place
+
+
 def c_mesh(around: int = 221, outward: int = 51) -> Callable[[torch.Generator], Tensor]:
     """A mesh round an ellipse of random thickness, of NACA's number of points; spacing grows away from the wall."""
 
@@ -114,10 +126,10 @@ def darcy2d(size: int, batch: int = 8) -> Network:
 
 
 def naca(batch: int = 8) -> Network:
-    """The paper's NACA network on meshes of their own, the latent mesh pooled from the grid."""
+    """The paper's NACA network on meshes of their own."""
     options = PiTOptions(
         channels=256, heads=2, body="paper", encoder_quantile=0.005, decoder_quantile=0.02, positivity="tan",
-        lengths="random", divisor=2.0, latent=LatentOptions(method="grid", cells=(111, 26)),
+        lengths="random", divisor=2.0, latent=LatentOptions(method="regular", cells=(111, 26)),
     )  # fmt: skip
     title = f"NACA: 11,271 points, 2,886 latent, d = 256, 2 heads, batch {batch}"
     return Network(title, options, batch, 2, c_mesh(), grid=(221, 51))
@@ -129,4 +141,4 @@ def growing(points: int) -> Network:
         channels=64, heads=2, body="paper", encoder_quantile=0.005, decoder_quantile=0.02, lengths="random",
         latent=LatentOptions(method="farthest", number=512),
     )  # fmt: skip
-    return Network(f"{points:,} points, 512 latent, d = 64, 2 heads, batch 1", options, 1, 1, scattered(points))
+    return Network(f"{points:,} points, 512 latent, d = 64, 2 heads, batch 1", options, 1, 1, lattice(points))

@@ -33,14 +33,11 @@ NETWORKS: Mapping[str, Network] = {
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matrix products", ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")),
     ("attention kernels", ("flash_attention", "scaled_dot_product")),
-    ("sums over graphs", ("embedding_bag", "WeightedSums")),
+    ("sums over graphs", ("embedding_bag", "pitgeo::", "torch_scatter", "aten::sort", "searchsorted")),
     ("activations", ("gelu",)),
-    ("copies and gathers", ("copy", "aten::cat", "index", "fill", "zero", "pad", "gather")),
+    ("copies and gathers", ("copy", "aten::cat", "index", "fill", "zero", "aten::pad", "gather")),
     ("optimiser", ("addcmul", "addcdiv", "lerp", "_foreach", "sqrt", "adam")),
-    (
-        "elementwise and reductions",
-        ("mul", "add", "sub", "div", "sum", "exp", "softmax", "threshold", "segment"),
-    ),
+    ("elementwise and reductions", ("mul", "add", "sub", "div", "sum", "aten::exp", "softmax", "threshold")),
 )
 """Operators by what their names hold; the first that fits counts."""
 
