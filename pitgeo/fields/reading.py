@@ -33,7 +33,7 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     if bare in mesh.cell_data:
         found.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
     if bare in mesh.field_data or bare in parameters:
-        found.append(("mesh", np.atleast_1d(mesh.field_data.get(bare, parameters.get(bare))).reshape(1, -1)))
+        found.append(("mesh", np.atleast_1d(whole_mesh_value(mesh, bare, parameters)).reshape(1, -1)))
     chosen = [entry for entry in found if entry[0] == given] if given else found
     if not chosen:
         have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
@@ -60,6 +60,13 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
 
 
+def whole_mesh_value(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> Any:
+    """What a file says of a mesh as a whole, where that is a number; else the parameter, or a text for want of one."""
+    own = mesh.field_data.get(name)
+    is_number = own is not None and np.asarray(own).dtype.kind in "fiub"
+    return own if is_number or name not in parameters else parameters[name]
+
+
 def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
     """A field where the input values are given, ``[size, components]``."""
     if field.is_geometry:
@@ -77,7 +84,7 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
                 f"parameters (got {have}); add it to the table that data.meshes.parameters names in training, "
                 f"--parameters in prediction"
             )
-        values = np.atleast_1d(mesh.field_data.get(field.name, parameters.get(field.name)))
+        values = np.atleast_1d(whole_mesh_value(mesh, field.name, parameters))
         if values.dtype.kind not in "fiub":
             raise ValueError(
                 f"{where}Expected a number {field.name!r} of the whole mesh (got {_what(values)}); mend it"

@@ -256,7 +256,7 @@ class FieldTable:
         parameters = parameters or {}
         found = {}
         for field in self.targets:
-            places = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**parameters, **mesh.field_data}}
+            places = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**mesh.field_data, **parameters}}
             if field.name not in places[field.place]:
                 continue
             size = 1 if field.place == "mesh" else self.size(mesh, field.place)

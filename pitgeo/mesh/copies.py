@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh import exodus_results, gmsh_results
-from pitgeo.mesh.mesh import Mesh, joined
+from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.vtk import EXODUS
 
 FORMATS = {**dict.fromkeys(EXODUS, exodus_results), ".msh": gmsh_results}
@@ -46,11 +46,12 @@ def write_copy(path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields]) ->
         "cells": [kind for kind, _ in mesh.cells] == [kind for kind, _ in known.cells]
         and all(np.array_equal(a, b) for (_, a), (_, b) in zip(mesh.cells, known.cells, strict=True)),
         "point sets": _alike(mesh.point_sets, known.point_sets),
-        "cell sets": _alike(joined(mesh.cell_sets), joined(known.cell_sets)),
+        "cell sets": mesh.cell_sets.keys() == known.cell_sets.keys()
+        and all(_equal(tuple(blocks), tuple(known.cell_sets[name])) for name, blocks in mesh.cell_sets.items()),
     }
     other = [name for name, is_same in same.items() if not is_same]
     if other:
-        raise ValueError(f"the {', '.join(other)} are not those of {source}")
+        raise ValueError(f"the {', '.join(other)} are not those of {source}, of which this would be a copy")
     added = []
     now = (mesh.point_data, mesh.cell_data, mesh.field_data)
     before = (known.point_data, known.cell_data, known.field_data)

@@ -75,7 +75,11 @@ def read_exodus(path: Path) -> Raw:
             joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes]))
             ends = np.cumsum([len(part) for part in nodes])[:-1]
             raw.cell_data = {name: np.split(values, ends) for name, values in joined.items()}
-        raw.cell_sets = {**_block_sets(file, blocks, nodes), **_element_sets(file, nodes)}
+        raw.cell_sets = _block_sets(file, blocks, nodes)
+        for name, parts in _element_sets(file, nodes).items():
+            other_parts = raw.cell_sets.get(name)
+            is_taken = other_parts is not None and not all(map(np.array_equal, other_parts, parts))
+            raw.cell_sets[f"{name} (elements)" if is_taken else name] = parts
         for name, members in _side_sets(path, file, axes, elements, kinds, nodes).items():
             other = raw.point_sets.get(name)
             is_taken = other is not None and not np.array_equal(np.unique(other), members)
@@ -210,8 +214,9 @@ def _side_sets(
             own = nodes[place][owners[here] - ends[place]]
             part = side_nodes(element, kind, axes, own, sides[name][here] + 1)
             if part is None:
-                log.info("%s: sides of %s elements are left out of the set %r", path, element, name)
-            else:
-                members.append(part)
-        result[name] = np.unique(np.concatenate(members))
+                log.warning("%s: the set %r is left out: its sides of %s elements are not known", path, name, element)
+                break
+            members.append(part)
+        else:
+            result[name] = np.unique(np.concatenate(members))
     return result

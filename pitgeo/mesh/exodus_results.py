@@ -111,6 +111,9 @@ def _copy(
         if "time_whole" not in new.variables:
             new.createVariable("time_whole", "f8", ("time_step",))
         new.variables["time_whole"][0] = 0.0
+        for name, variable in new.variables.items():  # what had no step has no value at this one
+            if name.startswith("vals_") and variable.dtype.kind == "f":
+                variable[0] = np.nan
     for kind, own in names.items():
         if own:
             table = np.zeros((len(own), width), "S1")

@@ -73,7 +73,11 @@ def read_fields(path: Path, sizes: Mapping[Things, int]) -> dict[bytes, dict[str
             name, numbers, values = _field(section, head(content)[1])
             places = np.searchsorted(own, numbers, sorter=order).clip(max=len(own) - 1)
             if not np.array_equal(own[order[places]], numbers):
-                raise ValueError(f"{path}: Expected values of {name!r} on {things.decode().lower()} that are there")
+                strange = np.setdiff1d(numbers, own)[:3].tolist()
+                raise ValueError(
+                    f"{path}: Expected values of {name!r} on {things.decode().lower()} that are there (got some on the "
+                    f"numbers {strange}); write the field again, or leave it out"
+                )
             if name in result[kind]:
                 log.info("%s: the last of several fields %r is read", path, name)
             whole = np.full((len(own), values.shape[1]), np.nan)
@@ -117,7 +121,7 @@ def numbers_of(content: bytes, things: Things) -> Numbers | None:
 def field_name(section: bytes) -> str:
     """The name of a field, the first of its texts."""
     lines = section.split(b"\n", 2)
-    return lines[1].strip().replace(b'"', b"").decode() if int(lines[0]) else ""
+    return lines[1].strip().replace(b'"', b"").decode("utf-8", "surrogateescape") if int(lines[0]) else ""
 
 
 def _field(section: bytes, is_binary: bool) -> tuple[str, Numbers, NDArray[np.float64]]:

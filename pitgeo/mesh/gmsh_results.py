@@ -74,7 +74,7 @@ def _ended(content: bytes) -> bytes:
 
 def _section(kind: bytes, name: str, numbers: Numbers, values: NDArray[Any], is_binary: bool) -> bytes:
     """A field: its name, the time 0, and step 0, components, rows."""
-    start = f'1\n"{name}"\n1\n0.0\n3\n0\n{values.shape[1]}\n{len(values)}\n'.encode()
+    start = f'1\n"{name}"\n1\n0.0\n3\n0\n{values.shape[1]}\n{len(values)}\n'.encode("utf-8", "surrogateescape")
     if is_binary:
         rows = np.empty(len(values), [("number", np.int32), ("values", np.float64, (values.shape[1],))])
         rows["number"], rows["values"] = numbers, values

@@ -58,7 +58,7 @@ def read(path: Path) -> tuple[Mesh, str]:
     if path.suffix.lower() not in READABLE:
         series = "; a time series is read by read_series" if path.suffix.lower() in (".xdmf", ".xmf", ".pvd") else ""
         raise ValueError(
-            f"{path}: Expected a mesh file that meshio reads (got: {reason}); open it in ParaView, or in the program "
+            f"{path}: Expected a mesh file that can be read (got: {reason}); open it in ParaView, or in the program "
             f"that wrote it, and save it as .vtu{series}"
         )
     try:

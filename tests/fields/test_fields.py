@@ -150,3 +150,14 @@ def test_centres_need_cells():
     table = FieldTable((), (MeshField("q", place="cell"),), 2)
     with pytest.raises(ValueError, match="Expected cells, whose centres"):
         table.mesh_sample(Mesh(points=POINTS))
+
+
+def test_a_text_in_a_file_leaves_the_name_to_the_parameters():
+    texts = np.array(["steep"])
+    mesh = Mesh(np.array([[0.0, 0.0], [1.0, 0.0]]), (), {"u": np.ones(2)}, field_data={"angle": texts})
+    table = FieldTable.infer(mesh, ["angle"], ["u"], parameters={"angle": 3.0})
+    assert table.read(mesh, {"angle": 3.0}).tolist() == [[3.0], [3.0]]
+    with pytest.raises(ValueError, match="Expected numbers in the field 'angle'"):
+        FieldTable.infer(mesh, ["angle"], ["u"])
+    own = mesh.with_field_data("angle", 5.0, existing="replace")
+    assert table.read(own, {"angle": 3.0}).tolist() == [[5.0], [5.0]]

@@ -78,8 +78,10 @@ def test_a_file_is_read_whole(tmp_path, caplog):
     assert distance.ravel().tolist() == [0, 1, 2, 0, 1, 2]
     again = tmp_path / "plate.vtu"  # sets live on in other formats
     write_mesh(again, mesh)
-    for name, members in read_mesh(again).point_sets.items():
-        assert np.array_equal(members, mesh.point_sets[name])
+    back = read_mesh(again).point_sets
+    assert back.keys() == mesh.point_sets.keys()
+    for name, members in mesh.point_sets.items():
+        assert np.array_equal(members, back[name])
 
 
 def add_everything(mesh):
@@ -350,3 +352,38 @@ def test_a_file_of_another_program(tmp_path):
         assert name in ("name_nod_var", "name_elem_var", "elem_var_tab") or new[0][name] == held
     blocks = pyvista.read(tmp_path / NOH.name)["Element Blocks"]
     assert np.array_equal(np.concatenate([b.cell_data["c_prediction"] for b in blocks]), np.arange(10) / 7)
+
+
+def test_sets_that_share_a_name_are_both_kept(tmp_path):
+    path = tmp_path / "plate.exo"
+    blocks = [("QUAD4", [[0, 1, 4, 3]], "steel"), ("TRI3", [[1, 2, 5], [1, 5, 4]], "")]
+    exodus_files.write(path, PLANE, blocks, elements=[("steel", [3])])
+    sets = read_mesh(path).cell_sets
+    assert {name: [part.tolist() for part in parts] for name, parts in sets.items()} == {
+        "steel": [[0], []],
+        "steel (elements)": [[], [1]],
+    }
+
+
+def test_a_set_with_sides_that_are_not_known_is_left_out_whole(tmp_path, caplog):
+    path = tmp_path / "mixed.exo"
+    blocks = [("QUAD4", [[0, 1, 4, 3]], "plate"), ("BAR2", [[1, 2]], "bar")]
+    exodus_files.write(path, PLANE, blocks, sides=[("inflow", [1, 2], [4, 1]), ("left", [1], [4])])
+    assert set(read_mesh(path).point_sets) == {"left"}
+    assert "the set 'inflow' is left out: its sides of BAR2 elements are not known" in caplog.text
+
+
+def test_a_cell_set_in_another_block_is_not_that_of_the_file(tmp_path):
+    plate(tmp_path / "plate.exo")
+    mesh = read_mesh(tmp_path / "plate.exo")
+    moved = {**mesh.cell_sets, "steel": tuple(reversed(mesh.cell_sets["steel"]))}
+    with pytest.raises(ValueError, match="the cell sets are not those of"):
+        write_mesh(tmp_path / "new.exo", replace(mesh, cell_sets=moved))
+
+
+def test_variables_that_had_no_step_have_no_value_at_the_new_one(tmp_path):
+    path = tmp_path / "plate.exo"
+    exodus_files.write(path, PLANE, [("TRI3", [[1, 2, 5]], "")], nod={"T": np.zeros((0, 6))})
+    write_mesh(tmp_path / "new.exo", read_mesh(path).with_point_data("u", np.arange(6.0)))
+    again = read_mesh(tmp_path / "new.exo")
+    assert np.isnan(again.point_data["T"]).all() and again.point_data["u"].tolist() == list(range(6))
