@@ -209,7 +209,7 @@ def _search_one(
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
     tree = _tree(sources, metric, device)
-    workers = -1 if len(targets) > 4096 else 1  # threads where that pays
+    workers = -1 if len(targets) * (k + 8) > 2**16 else 1  # threads where that pays
     step = max(1, _AT_ONCE // min(len(sources), k + 8))
     parts = [
         _search_rows(tree, targets[first : first + step], k, r, slack, workers)
