@@ -219,7 +219,9 @@ def test_processes_stop_at_one_step_and_resume_to_the_same_bits(trained: Path) -
     for rank in (0, 1):
         said = (trained / f"0_{rank}.err").read_text()
         assert f"InterruptionError: stopped by SIGTERM after step {STEPS + 1} of 12" in said
-        assert (trained / f"1_{rank}.err").read_text() == ""
+        said = (trained / f"1_{rank}.err").read_text()
+        assert said == "" or "training.batch_size = 1 is the batch of all 2 devices" in said.rstrip().splitlines()[0]
+        assert len(said.splitlines()) <= 1
         whole, rest = seen(trained / "dropout", rank), seen(trained / "stopped", rank)
         assert rest["losses"] == whole["losses"][STEPS + 1 :] and rest["random"] == whole["random"][STEPS + 1 :]
     assert torch.equal(weights(trained / "stopped"), weights(trained / "dropout"))
@@ -367,7 +369,7 @@ class TestFindPlace:
             monkeypatch.setenv(name, str(value))
         config = str(ROOT / "configs" / "elasticity_quick.toml")
         assert main(["train", config, "--members", "2", "--output", str(tmp_path)]) == 2
-        assert "Expected one process with --members (got 2)" in capsys.readouterr().err
+        assert "with --members (got 2); set both to 1, and start it without torchrun" in capsys.readouterr().err
 
 
 def test_one_process_needs_nothing(tmp_path: Path) -> None:
