@@ -1,12 +1,14 @@
 """Softmax and weighted sums over the edges of a graph, without a message per edge.
 
-Both are operators of the library ``pitgeo``, with shapes and derivatives of their own, which the compiler takes as they
-are; they have no second derivatives. :func:`message_softmax` is made of torch's own operators, for any derivative and
-for programs that run where pitgeo is not installed.
+They serve where positions have a gradient or weights are asked for; else :mod:`pitgeo.nn.graph_attention` does, on the
+same sums. Both are operators of the library ``pitgeo``, with shapes and derivatives of their own, which the compiler
+takes as they are; they have no second derivatives. :func:`message_softmax` is made of torch's own operators, for any
+derivative and for programs that run where pitgeo is not installed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -29,28 +31,27 @@ def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
     return cast(Tensor, weights).t()
 
 
-def attend(value: Tensor, weights: Tensor, hood: Neighborhood, heads: int) -> Tensor:
+def attend(value: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
     """Weighted sums over the sources of each target, without holding a message per edge.
 
     Args:
         value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
         weights: ``[E, heads]``.
         hood: Who attends to whom.
-        heads: Number of heads.
     """
-    shared = value.dim() == 3
-    if shared:  # one row of all samples' values a (point, head)
-        batch = value.shape[0]
-        rows = value.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3).flatten(2).flatten(0, 1)
-    else:
-        rows = value.reshape(value.shape[0] * heads, -1)
-    nothing = hood.pointer[:0]  # the order by source is for the gradient of the values alone
-    order, by_source = hood.by_source if rows.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
-    each = weights.t().to(rows.dtype).contiguous()
-    sums = cast(Tensor, _sums(rows, each, hood.source, hood.target, hood.pointer, order, by_source))
-    if shared:
-        return sums.view(heads, hood.num_targets, batch, -1).permute(2, 1, 0, 3).flatten(2)
-    return sums.view(heads, hood.num_targets, -1).transpose(0, 1).flatten(1)
+    samples = value if value.dim() == 3 else value.unsqueeze(0)
+    out = cast(Tensor, _sums(samples, weights.t().to(value.dtype).contiguous(), *graph_tensors(value, hood)))
+    return out if value.dim() == 3 else out.squeeze(0)
+
+
+def graph_tensors(value: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """A graph as operators take it: source, target, pointer, and the order by source with its pointer.
+
+    The last two are for the gradient of the values alone, and empty where that is not wanted.
+    """
+    nothing = hood.pointer[:0]
+    by_source = hood.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
+    return hood.source, hood.target, hood.pointer, *by_source
 
 
 def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:
@@ -75,10 +76,51 @@ def each_head(weights: Tensor) -> Tensor:
     return torch.arange(len(weights), device=weights.device).unsqueeze(1)
 
 
-def bags(rows: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
-    """Sums of ``rows[index]`` between row pointers, for every head: ``index`` and the result are head-major."""
+def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
+    """Sums of rows ``(point, head)`` between row pointers, of one sample after the other.
+
+    Samples apart fit caches that all together do not, and need no memory in another order.
+
+    Args:
+        value: ``[B, N, heads * C]``.
+        index: Numbers of rows, ``[heads, E]``.
+        pointer: Row pointers, ``[M + 1]``.
+        weights: ``[heads, E]``.
+
+    Yields:
+        ``[heads, M, C]``.
+    """
+    heads, weights = len(weights), weights.to(value.dtype)
     starts = (pointer[:-1] + each_head(weights) * weights.shape[1]).flatten()
-    return embedding_bag(index.flatten(), rows, starts, mode="sum", per_sample_weights=weights.flatten())
+    for sample in value:
+        rows = sample.reshape(len(sample) * heads, -1)
+        sums = embedding_bag(index.flatten(), rows, starts, mode="sum", per_sample_weights=weights.flatten())
+        yield sums.unflatten(0, (heads, -1))
+
+
+def sums_at_targets(value: Tensor, weights: Tensor, source: Tensor, pointer: Tensor) -> Tensor:
+    """``[B, N, heads * C]``, ``[heads, E]`` -> ``[B, M, heads * C]``."""
+    return _joined(value, source * len(weights) + each_head(weights), pointer, weights)
+
+
+def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tensor, by_source: Tensor) -> Tensor:
+    """The gradient of the values from that of the sums: ``[B, M, heads * C]`` -> ``[B, N, heads * C]``.
+
+    It is the same sum over the edges sorted by source: embedding_bag's own would sort all ``heads * E`` row numbers,
+    and scatter. Without an order it is not wanted, and empty.
+    """
+    if not len(by_source):
+        return slope.new_empty(len(slope), 0, slope.shape[2])
+    index = target.index_select(0, order) * len(weights) + each_head(weights)
+    return _joined(slope, index, by_source, weights.index_select(1, order))
+
+
+def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
+    """What :func:`head_sums` gives, as ``[B, M, heads * C]``."""
+    out = value.new_empty(len(value), len(pointer) - 1, value.shape[2])
+    for sums, sample in zip(head_sums(value, index, pointer, weights), out, strict=True):
+        sample.view(sample.shape[0], len(weights), -1).copy_(sums.transpose(0, 1))
+    return out
 
 
 @torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
@@ -94,23 +136,24 @@ def _softmax_backward(
     slope = slope * weights
     means = torch_scatter.segment_csr(slope, pointer.unsqueeze(0), reduce="sum")
     slope = slope - weights * torch_scatter.gather_csr(means, pointer.unsqueeze(0))
-    return -(scale.unsqueeze(1) * slope).sum(0), -(slope * excess).sum(
-        1
-    )  # no products of matrices: autocast takes those
+    to_squared, to_scale = (
+        (scale.unsqueeze(1) * slope).sum(0),
+        (slope * excess).sum(1),
+    )  # products: autocast spares them
+    return -to_squared, -to_scale
 
 
 @torch.library.custom_op("pitgeo::edge_sums", mutates_args=())
 def _sums(
-    rows: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
+    value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
 ) -> Tensor:
-    """``[N * heads, C]``, ``[heads, E]`` -> ``[heads * M, C]``."""
-    return bags(rows, source * len(weights) + each_head(weights), pointer, weights)
+    return sums_at_targets(value, weights, source, pointer)
 
 
 @torch.library.custom_op("pitgeo::edge_sums_backward", mutates_args=())
 def _sums_backward(
     slope: Tensor,
-    rows: Tensor,
+    value: Tensor,
     weights: Tensor,
     source: Tensor,
     target: Tensor,
@@ -119,24 +162,18 @@ def _sums_backward(
     by_source: Tensor,
     for_weights: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of rows and weights; that of rows is empty without ``order``, that of weights where not asked for.
-
-    The gradient of the values is the same sum over the edges sorted by source: embedding_bag's own would sort all
-    ``heads * E`` row numbers, and scatter.
-    """
+    """Gradients of values and weights; that of values is empty without ``order``, of weights where not asked for."""
     heads = len(weights)
-    bag = target + each_head(weights) * (len(pointer) - 1)
-    to_rows, to_weights = rows.new_empty(0, rows.shape[1]), weights.new_empty(heads, 0)
-    if len(by_source):
-        sums = bags(slope, bag[:, order], by_source, weights[:, order])  # [heads * N, C]
-        to_rows = sums.view(heads, len(by_source) - 1, -1).transpose(0, 1).reshape(rows.shape)
-    if for_weights:
-        starts = (pointer[:-1] + each_head(weights) * weights.shape[1]).flatten()
-        index = (source * heads + each_head(weights)).flatten()
-        to_weights = torch.ops.aten._embedding_bag_per_sample_weights_backward(
-            slope, rows, index, starts, bag.flatten(), 0
-        ).view(weights.shape)
-    return to_rows, to_weights
+    to_value = sums_at_sources(slope, weights, target, order, by_source)
+    if not for_weights:
+        return to_value, weights.new_empty(heads, 0)
+    index, bag = ((ends * heads + each_head(weights)).flatten() for ends in (source, target))
+    to_weights = torch.zeros_like(weights)
+    for direction, sample in zip(slope, value, strict=True):
+        rows = (part.reshape(len(part) * heads, -1) for part in (direction, sample))
+        each = torch.ops.aten._embedding_bag_per_sample_weights_backward(*rows, index, pointer[:-1], bag, 0)
+        to_weights += each.view(weights.shape)
+    return to_value, to_weights
 
 
 @_softmax.register_fake
@@ -150,26 +187,20 @@ def _(slope: Tensor, weights: Tensor, excess: Tensor, scale: Tensor, pointer: Te
 
 
 @_sums.register_fake
-def _(
-    rows: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
-) -> Tensor:
-    return rows.new_empty(weights.shape[0] * (pointer.shape[0] - 1), rows.shape[1])
+def _(value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, *_: Tensor) -> Tensor:
+    return value.new_empty(value.shape[0], pointer.shape[0] - 1, value.shape[2])
 
 
 @_sums_backward.register_fake
-def _(
-    slope: Tensor,
-    rows: Tensor,
-    weights: Tensor,
-    source: Tensor,
-    target: Tensor,
-    pointer: Tensor,
-    order: Tensor,
-    by_source: Tensor,
-    for_weights: bool,
-) -> tuple[Tensor, Tensor]:
-    to_rows = rows.new_empty(rows.shape[0] if by_source.shape[0] else 0, rows.shape[1])
-    return to_rows, weights.new_empty(weights.shape[0], weights.shape[1] if for_weights else 0)
+def _(slope: Tensor, value: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    by_source, for_weights = others[-2:]
+    to_weights = weights.new_empty(weights.shape[0], weights.shape[1] if for_weights else 0)
+    return fake_at_sources(value, by_source), to_weights
+
+
+def fake_at_sources(value: Tensor, by_source: Tensor) -> Tensor:
+    """What :func:`sums_at_sources` gives, for the compiler."""
+    return value.new_empty(value.shape[0], value.shape[1] if by_source.shape[0] else 0, value.shape[2])
 
 
 def _keep_softmax(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -191,8 +222,8 @@ def _keep_sums(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
 
 def _differentiate_sums(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
     wanted = ctx.needs_input_grad
-    to_rows, to_weights = _sums_backward(slope.contiguous(), *ctx.saved_tensors, bool(wanted[1]))
-    return to_rows if wanted[0] else None, to_weights if wanted[1] else None, None, None, None, None, None
+    to_value, to_weights = _sums_backward(slope.contiguous(), *ctx.saved_tensors, bool(wanted[1]))
+    return to_value if wanted[0] else None, to_weights if wanted[1] else None, None, None, None, None, None
 
 
 _softmax.register_autograd(_differentiate_softmax, setup_context=_keep_softmax)

@@ -12,7 +12,6 @@ one more weighted sum of the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -20,7 +19,15 @@ import torch_scatter
 from torch import Tensor
 
 from pitgeo.neighborhood import Neighborhood
-from pitgeo.nn.edge_sums import bags, each_head, softmax
+from pitgeo.nn.edge_sums import (
+    each_head,
+    fake_at_sources,
+    graph_tensors,
+    head_sums,
+    softmax,
+    sums_at_sources,
+    sums_at_targets,
+)
 
 
 def graph_attention(value: Tensor, squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
@@ -33,10 +40,7 @@ def graph_attention(value: Tensor, squared: Tensor, scale: Tensor, hood: Neighbo
         hood: Who attends to whom.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
-    nothing = hood.pointer[:0]  # the order by source is for the gradient of the values alone
-    order, by_source = hood.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
-    graph = (hood.source, hood.target, hood.pointer, order, by_source)
-    out = cast(Tensor, _attention(samples, squared, scale, *graph)[0])
+    out = cast(Tensor, _attention(samples, squared, scale, *graph_tensors(value, hood))[0])
     return out if value.dim() == 3 else out.squeeze(0)
 
 
@@ -53,8 +57,7 @@ def _attention(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``[B, N, heads * C]`` -> ``[B, M, heads * C]``; also weights ``[heads, E]`` and excess distances ``[E]``."""
     weights, excess = softmax(squared, scale, target, pointer)
-    sums = _sums(value, source * len(scale) + each_head(weights), pointer, weights)
-    return _collect(sums, value.new_empty(len(value), len(pointer) - 1, value.shape[2])), weights, excess
+    return sums_at_targets(value, weights, source, pointer), weights, excess
 
 
 @torch.library.custom_op("pitgeo::graph_attention_backward", mutates_args=())
@@ -72,11 +75,7 @@ def _attention_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of values and scales; that of values is empty without ``order``, zero for scales if not asked for."""
     heads = len(weights)
-    to_value, to_scale = value.new_empty(len(value), 0, value.shape[2]), weights.new_zeros(heads)
-    if len(by_source):
-        index = target.index_select(0, order) * heads + each_head(weights)
-        sums = _sums(slope, index, by_source, weights.index_select(1, order))
-        to_value = _collect(sums, torch.empty_like(value, memory_format=torch.contiguous_format))
+    to_value, to_scale = sums_at_sources(slope, weights, target, order, by_source), weights.new_zeros(heads)
     if for_scale:
         rows = pointer.unsqueeze(0)
         moved = weights * excess
@@ -84,60 +83,24 @@ def _attention_backward(
         moved = moved - weights * torch_scatter.gather_csr(means, rows)
         if value.element_size() < 4:  # these sum to zero at every target, which rounding must not undo
             value, slope = value.float(), slope.float()
-        sums = _sums(value, source * heads + each_head(weights), pointer, moved)
+        sums = head_sums(value, source * heads + each_head(weights), pointer, moved)
         for part, direction in zip(sums, slope, strict=True):
             each = part * direction.unflatten(1, (heads, -1)).transpose(0, 1)
             to_scale -= each.sum((1, 2), dtype=weights.dtype)
     return to_value, to_scale
 
 
-def _sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
-    """``[B, N, heads * C]`` -> ``[heads, M, C]`` of one sample after the other, for rows ``(point, head)``.
-
-    Samples apart fit caches that all together do not, and need no memory in another order.
-    """
-    heads, weights = len(weights), weights.to(value.dtype)
-    for sample in value:
-        yield bags(sample.reshape(len(sample) * heads, -1), index, pointer, weights).unflatten(0, (heads, -1))
-
-
-def _collect(sums: Iterator[Tensor], out: Tensor) -> Tensor:
-    """``[heads, M, C]`` of every sample -> ``[B, M, heads * C]``, which is given to write to."""
-    for part, sample in zip(sums, out, strict=True):
-        sample.view(sample.shape[0], part.shape[0], part.shape[2]).copy_(part.transpose(0, 1))
-    return out
-
-
 @_attention.register_fake
 def _(
-    value: Tensor,
-    squared: Tensor,
-    scale: Tensor,
-    source: Tensor,
-    target: Tensor,
-    pointer: Tensor,
-    order: Tensor,
-    by_source: Tensor,
+    value: Tensor, squared: Tensor, scale: Tensor, source: Tensor, target: Tensor, pointer: Tensor, *_: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     out = value.new_empty(value.shape[0], pointer.shape[0] - 1, value.shape[2])
     return out, squared.new_empty(scale.shape[0], squared.shape[0]), torch.empty_like(squared)
 
 
 @_attention_backward.register_fake
-def _(
-    slope: Tensor,
-    value: Tensor,
-    weights: Tensor,
-    excess: Tensor,
-    source: Tensor,
-    target: Tensor,
-    pointer: Tensor,
-    order: Tensor,
-    by_source: Tensor,
-    for_scale: bool,
-) -> tuple[Tensor, Tensor]:
-    rows = value.shape[1] if by_source.shape[0] else 0
-    return value.new_empty(value.shape[0], rows, value.shape[2]), weights.new_empty(weights.shape[0])
+def _(slope: Tensor, value: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    return fake_at_sources(value, others[-2]), weights.new_empty(weights.shape[0])
 
 
 def _keep(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:

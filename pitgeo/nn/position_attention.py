@@ -107,7 +107,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         value = self.value(x)
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
-            return attend(value, weights, hood, self.value.heads), _as_given(edge_index, hood, order, weights)
+            return attend(value, weights, hood), _as_given(edge_index, hood, order, weights)
         if self._goes_in_parts(hood):
             parts = [self._attend(value, sources, targets[r], part) for r, part in hood.parts(_EDGES_AT_ONCE)]
             return torch.cat(parts, -2)
@@ -135,7 +135,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
         squared, scale = self._logits(sources, targets, hood)
         if squared.requires_grad:
-            return attend(value, edge_softmax(squared, scale, hood), hood, self.value.heads)
+            return attend(value, edge_softmax(squared, scale, hood), hood)
         return graph_attention(value, squared, scale, hood)
 
     def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:

@@ -179,9 +179,9 @@ def test_operators_are_what_they_declare(dtype):
     hood = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
     squared, scale = (torch.rand(size, dtype=dtype, requires_grad=True) for size in (hood.num_edges, 3))
     torch.library.opcheck(edge_sums._softmax, (squared, scale, hood.target, hood.pointer))
-    rows = torch.rand(90, 4, dtype=dtype, requires_grad=True)
+    value = torch.rand(2, 30, 12, dtype=dtype, requires_grad=True)
     weights = torch.rand(3, hood.num_edges, dtype=dtype, requires_grad=True)
-    torch.library.opcheck(edge_sums._sums, (rows, weights, hood.source, hood.target, hood.pointer, *hood.by_source))
+    torch.library.opcheck(edge_sums._sums, (value, weights, hood.source, hood.target, hood.pointer, *hood.by_source))
 
 
 def test_message_softmax_is_the_other_one():

@@ -55,7 +55,7 @@ def test_local_attention(path):
         hood = quantile(target, source, golden.q, golden.metric, batch[1], batch[0])
         assert (hood.degree.view(samples, 1, m) == golden.facts["neighbours"]).all()
     weights = edge_softmax(golden.metric.squared(target[hood.target], source[hood.source]), golden.scale, hood)
-    golden.check(attend(values, weights, hood, heads).view(golden.facts["output"].shape))
+    golden.check(attend(values, weights, hood).view(golden.facts["output"].shape))
 
 
 def test_global_attention():

@@ -26,7 +26,7 @@ def problem(dtype=torch.float64, heads=3, shared=False, extent=1.0):
 def test_values_and_gradients_are_those_of_softmax_and_sums(heads, shared):
     value, squared, scale, hood = problem(heads=heads, shared=shared)
     out = graph_attention(value, squared, scale, hood)
-    slow = attend(value, edge_softmax(squared, scale, hood), hood, heads)
+    slow = attend(value, edge_softmax(squared, scale, hood), hood)
     assert torch.allclose(out, slow, rtol=1e-13, atol=1e-14)
     slope = torch.rand_like(out)
     for mine, theirs in zip(
