@@ -138,8 +138,10 @@ def check_places(facts: Mapping[str, Any], last: Path) -> None:
         ValueError: If the checkpoint says so: the data, or the run it started from, have changed.
     """
     before = read_checkpoint(last)["pitgeo"]
-    advice = "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start "
-    advice += "another run by --output"
+    advice = (
+        "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start another "
+        "run by --output"
+    )
     if (scale := facts["box_scale"]) != before["box_scale"]:
         raise ValueError(
             f"Expected positions to be scaled by {before['box_scale']}, as in {last} (got {scale}): {advice}"

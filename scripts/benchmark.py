@@ -15,7 +15,8 @@ import torch
 
 from pitgeo.studies.large_files import format_large_files, run_large_files
 from pitgeo.studies.speed import WORKS, Settings, format_speed, run_speed
-from pitgeo.studies.speed.profile import NETWORKS, format_profile, run_profile
+from pitgeo.studies.speed.profile import format_profile, run_profile
+from pitgeo.studies.speed.table import NETWORKS
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

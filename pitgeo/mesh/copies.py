@@ -27,7 +27,9 @@ def refusal(path: Path) -> str:
     return made.refusal(path) if path.is_file() else "there is no such file to put them into"
 
 
-def write_copy(path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields]) -> None:
+def write_copy(
+    path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields], kept: Sequence[Mapping[str, Any]]
+) -> None:
     """Write a copy of the file that a mesh came from, with those fields that are new or other than in it.
 
     Args:
@@ -35,6 +37,7 @@ def write_copy(path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields]) ->
         known: The mesh as it is in the file that it came from.
         mesh: The mesh.
         stored: Its fields of points, of cells, their blocks one after another, and of the whole, as files hold them.
+        kept: What :func:`kept_fields` gave.
 
     Raises:
         ValueError: If the mesh is not that of the file, with fields added or replaced.
@@ -55,18 +58,25 @@ def write_copy(path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields]) ->
     added = []
     now = (mesh.point_data, mesh.cell_data, mesh.field_data)
     before = (known.point_data, known.cell_data, known.field_data)
-    for mine, theirs, values in zip(now, before, stored, strict=True):
+    for mine, theirs, values, same_still in zip(now, before, stored, kept, strict=True):
         missing = [name for name in theirs if name not in mine]
         if missing:
             raise ValueError(f"{', '.join(missing)} of {source} is no longer there")
-        same_still = kept(theirs, mine)
         added.append({name: values[name] for name in mine if name not in same_still})
     FORMATS[source.suffix.lower()].add_fields(source, path, *added)
 
 
-def kept(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
-    """Those fields of the file that the mesh has unchanged; of cells, a sequence of blocks each."""
-    return {name: values for name, values in theirs.items() if name in mine and _equal(values, mine[name])}
+def kept_fields(known: Mesh, mesh: Mesh) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Those fields of points, of cells and of the whole that a mesh has as its file does."""
+
+    def kept(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: values for name, values in theirs.items() if name in mine and _equal(values, mine[name])}
+
+    return (
+        kept(known.point_data, mesh.point_data),
+        kept(known.cell_data, mesh.cell_data),
+        kept(known.field_data, mesh.field_data),
+    )
 
 
 def _alike(mine: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> bool:

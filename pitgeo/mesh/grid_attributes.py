@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +26,7 @@ def tidy_xdmf(path: Path, folder: Path) -> Path:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError:
         return path
-    found = [(grid, part) for grid in root.iter("Grid") for part in grid if _is_whole(part)]
+    found = [(grid, part) for grid in root.iter("Grid") for part in grid if is_whole(part)]
     if not found:
         return path
     for grid, part in found:
@@ -38,6 +37,13 @@ def tidy_xdmf(path: Path, folder: Path) -> Path:
     return single
 
 
+def is_whole(part: Element) -> bool:
+    """Whether something belongs to the whole grid; the names of materials, which meshio reads and writes, do not."""
+    if part.tag == "Information":
+        return not (part.text or "").strip().startswith("<")
+    return part.tag == "Attribute" and part.get("Center") == "Grid"
+
+
 def tied_to(root: Element, path: Path) -> None:
     """Name the files that hold the numbers of a file so that they are found from elsewhere."""
     for item in root.iter("DataItem"):
@@ -45,15 +51,10 @@ def tied_to(root: Element, path: Path) -> None:
             item.text = str(path.resolve().parent / item.text.strip())
 
 
-def whole_parts(grid: Element) -> list[Element]:
-    """Copies of what belongs to the whole grid."""
-    return [copy.deepcopy(part) for part in grid if _is_whole(part)]
-
-
 def read_field_data(path: Path) -> dict[str, NDArray[Any]]:
     """Attributes centred on the grid, and information as texts; the log says what cannot be read."""
     found: dict[str, NDArray[Any]] = {}
-    for part in (part for grid in ElementTree.parse(path).getroot().iter("Grid") for part in grid if _is_whole(part)):
+    for part in (part for grid in ElementTree.parse(path).getroot().iter("Grid") for part in grid if is_whole(part)):
         name = part.get("Name", "")
         if name in found:
             log.info("%s: the second %r of the grid is left out", path, name)
@@ -88,13 +89,6 @@ def add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
         )
         item.text = " ".join(map(repr, values.ravel().tolist()))
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-
-
-def _is_whole(part: Element) -> bool:
-    """Whether something belongs to the whole grid; the names of materials, which meshio reads and writes, do not."""
-    if part.tag == "Information":
-        return not (part.text or "").strip().startswith("<")
-    return part.tag == "Attribute" and part.get("Center") == "Grid"
 
 
 def _values(path: Path, part: Element) -> NDArray[Any]:

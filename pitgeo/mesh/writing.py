@@ -80,11 +80,11 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
         }
         field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
         if known:  # what is there stays as it is
-            point_data.update(copies.kept(known.point_data, mesh.point_data))
-            cell_data.update(copies.kept(known.cell_data, mesh.cell_data))
-            field_data.update(copies.kept(known.field_data, mesh.field_data))
-        if known:
-            copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data))
+            kept = copies.kept_fields(known, mesh)
+            point_data.update(kept[0])
+            cell_data.update(kept[1])
+            field_data.update(kept[2])
+            copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
         else:
             _write(part, kind, mesh, point_data, cell_data, field_data)
         lost = _lost(mesh, read(part)[0], point_data, joined(cell_data), field_data)

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from pitgeo.mesh.grid_attributes import tied_to, whole_parts
+from pitgeo.mesh.grid_attributes import is_whole, tied_to
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.reading import read_mesh
 
@@ -66,9 +66,8 @@ def _single(path: Path, step: Element, shared: dict[str, Element | None]) -> Ele
         if element is None:
             raise ValueError(f"{path}: Expected a {tag} in the time series (got none)")
         grid.append(copy.deepcopy(element))
-    whole = whole_parts(step)
-    grid.extend(copy.deepcopy([part for part in step.findall("Attribute") if part.get("Center") != "Grid"]))
-    grid.extend(whole)
+    grid.extend(copy.deepcopy([part for part in step.findall("Attribute") if not is_whole(part)]))
+    grid.extend(copy.deepcopy([part for part in step if is_whole(part)]))
     tied_to(grid, path)
     return root
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import statistics
-import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,12 +13,11 @@ import numpy as np
 import torch
 
 from pitgeo import plots
-from pitgeo.data import PointData
-from pitgeo.datasets.benchmark import grid_positions
 from pitgeo.evaluation import versions, write_json
-from pitgeo.metrics import relative_error
-from pitgeo.models import LatentOptions, PiTOptions, Shape
 from pitgeo.report import machine
+from pitgeo.studies.speed.measure import measure
+from pitgeo.studies.speed.networks import darcy2d
+from pitgeo.studies.speed.works import network_step
 from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
@@ -75,24 +73,8 @@ def run_cost(output: Path, resolutions: Sequence[int] = RESOLUTIONS, repeat: int
 
 def _step(size: int, repeat: int) -> float:
     torch.manual_seed(0)
-    axis = np.linspace(0, 1, size)
-    pos = torch.from_numpy(grid_positions(axis, axis)).float()
-    options = PiTOptions(
-        channels=128, heads=2, body="paper", encoder_quantile=0.02, decoder_quantile=0.05, positivity="tan",
-        lengths="random", divisor=2.0, latent=LatentOptions(method="regular", cells=(32, 32)),
-    )  # fmt: skip
-    model = options.build(Shape(3, 1, 2, 1 / size, 1.0))
-    data = options.transform()(PointData(pos=pos, x=torch.rand(BATCH, size * size, 1)))
-    target = torch.rand(BATCH, size * size, 1)
-    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-    seconds = []
-    for _ in range(repeat + 1):
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        relative_error(model(data), target).mean().backward()
-        optimizer.step()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds[1:])
+    seconds: list[float] = measure(network_step(darcy2d(size, BATCH), 0)[2], repeat)["seconds"]
+    return statistics.median(seconds)
 
 
 def _format(result: dict[str, Any]) -> str:

@@ -1,22 +1,7 @@
-r"""The floating-point operations that a training step cannot do without, and what the machine does at its best.
+"""The floating-point operations that a training step cannot do without, and what the machine does at its best.
 
-A product of an :math:`m \times k` and a :math:`k \times n` matrix counts :math:`2 m k n`. For :math:`R` rows,
-:math:`E` edges, :math:`B` samples of :math:`N` latent points, :math:`d` channels and :math:`h` heads:
-
-============================================ =============================== =========================================
-Part                                         Forward                         Backward
-============================================ =============================== =========================================
-linear layer, :math:`a` to :math:`b`         :math:`2 R a b`                 twice that; once, where its input has no
-channels                                                                     gradient
-sums over a graph                            :math:`2 E d`                   twice that
-global attention by :math:`t` moments a      :math:`4 B N t d`               once that: monomials have no gradient
-head, of projected values
-the same, the moments being projected        :math:`2 B N t d (h + 1)`       :math:`2 B N t d (2 h + 1) + 4 B t d^2`
-                                             :math:`+ 2 B t d^2`
-global attention on pairs                    :math:`2 B N^2 d`               twice that
-============================================ =============================== =========================================
-
-Elementwise work (activations, exponentials, the optimiser), padding, and whatever is computed twice count as waste.
+They are counted as the table in ``docs/speed.md`` says. Elementwise work (activations, exponentials, the optimiser),
+padding, and whatever is computed twice count as waste.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,19 +15,10 @@ from torch.profiler import ProfilerActivity, profile
 from pitgeo.evaluation import versions, write_json
 from pitgeo.report import machine
 from pitgeo.studies.speed.measure import measure
-from pitgeo.studies.speed.networks import Network, darcy2d, elasticity, naca
 from pitgeo.studies.speed.operations import machine_rates, training_operations
+from pitgeo.studies.speed.table import NETWORKS
 from pitgeo.studies.speed.works import network_step
 from pitgeo.training.checkpoint_io import write_atomic
-
-NETWORKS: Mapping[str, Network] = {
-    "elasticity": elasticity(256, 2),
-    "elasticity_wide": elasticity(512, 8),
-    "darcy2d_85": darcy2d(85),
-    "darcy2d_211": darcy2d(211),
-    "naca": naca(),
-}
-"""What can be profiled."""
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matrix products", ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")),
@@ -53,7 +43,7 @@ def run_profile(name: str, output: Path, repeat: int = 5, seed: int = 0) -> dict
     """Profile a training step with the threads that torch has now; write ``profile_<name>.json`` and ``.md``.
 
     Args:
-        name: Of :data:`NETWORKS`.
+        name: Of :data:`pitgeo.studies.speed.table.NETWORKS`.
         output: Folder.
         repeat: Steps to time, without the profiler.
         seed: Of weights and data.
