@@ -20,6 +20,7 @@ from pitgeo.data import GRAPHS, PointData
 from pitgeo.nn import DenseLayout, GlobalPositionAttention, PiT, PositionAttention, Rollout, SelfPositionAttention
 from pitgeo.predict import Predictor, load
 from pitgeo.transforms import UnitBox
+from pitgeo.transforms.unit_box import box_center
 
 ENDINGS = (".pt2", ".onnx")
 OPSET = 18
@@ -168,12 +169,9 @@ class _Portable(nn.Module):
 
     def __init__(self, predictor: Predictor, attention: Form) -> None:
         super().__init__()
-        self.model = copy.deepcopy(predictor.model)
-        self.input_scaling = copy.deepcopy(predictor.module.input_scaling)
-        self.target_scaling = copy.deepcopy(predictor.module.target_scaling)
+        self.module = copy.deepcopy(predictor.module)
         self.box = next((step for step in predictor.transform.transforms if isinstance(step, UnitBox)), None)
-        self.averaged = len(predictor.module.sizes)
-        for layer in self.model.modules():
+        for layer in self.module.modules():
             if isinstance(layer, PositionAttention):
                 layer.backend = "reference"
             elif isinstance(layer, (GlobalPositionAttention, SelfPositionAttention)):
@@ -196,17 +194,13 @@ class _Portable(nn.Module):
         decoder_edge_index: Tensor | None = None,
         output_edge_index: Tensor | None = None,
     ) -> Tensor:
-        x = self.input_scaling.scale(pos.new_zeros(pos.shape[0], 0) if x is None else x)
+        x = pos.new_zeros(pos.shape[0], 0) if x is None else x
         points = {"input": pos, "latent": pos_latent, "output": pos_out}
         if self.box is not None:
-            center, scale = (pos.amin(0, keepdim=True) + pos.amax(0, keepdim=True)) / 2, self.box.scale
+            center, scale = box_center(pos), self.box.scale
             points = {kind: None if part is None else (part - center) * scale for kind, part in points.items()}
         graphs = {"encoder": encoder_edge_index, "decoder": decoder_edge_index, "output": output_edge_index}
-        values = self.target_scaling.unscale(self.model(_Sample(x, points, graphs)).float())
-        if self.averaged:
-            fields, numbers = values[..., : -self.averaged], values[..., -self.averaged :]
-            values = torch.cat([fields, numbers.mean(-2, keepdim=True).expand_as(numbers)], -1)
-        return values
+        return cast(Tensor, self.module(_Sample(x, points, graphs)))
 
 
 class _Sample:
@@ -256,7 +250,6 @@ def _graphs(predictor: Predictor) -> list[str]:
 
 def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
     """Any inputs of the right form, all sizes different, to follow the program with."""
-    _model(predictor)
     shape = predictor.facts["shape"]
     dimension = shape["dimension"]
     fixed_in, fixed_out = _fixed(predictor)

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from pitgeo.data import PointData
 
 _POSITIONS = ("pos", "pos_out", "pos_latent")
@@ -61,7 +63,7 @@ class UnitBox:
         if "batch" in data:
             raise ValueError("Expected a single sample, to be centred by itself (got a batch); transform it before")
         result = copy.copy(data)
-        center = (data.pos.amin(0, keepdim=True) + data.pos.amax(0, keepdim=True)) / 2
+        center = box_center(data.pos)
         for name in _POSITIONS:
             if name in data:
                 result[name] = (data[name] - center) * self.scale
@@ -76,6 +78,11 @@ class UnitBox:
                 result[name] = data[name] / self.scale + data.box_center
         del result.box_center
         return result
+
+
+def box_center(pos: Tensor) -> Tensor:
+    """Middle ``[1, D]`` of the bounding box of positions ``[N, D]``."""
+    return (pos.amin(0, keepdim=True) + pos.amax(0, keepdim=True)) / 2
 
 
 def extent(samples: Iterable[PointData]) -> float:
