@@ -15,7 +15,7 @@ from pitgeo.mesh import Mesh, from_meshio, write_mesh
 from pitgeo.predict import Predictor, load
 from pitgeo.run import train
 from pitgeo.run_folder import check_free
-from pitgeo.training import find_place
+from pitgeo.training import require_one_process
 
 __all__ = ["DEFAULTS", "as_mesh", "train_surrogate"]
 
@@ -93,11 +93,8 @@ def train_surrogate(
     given = {"files": str(folder / "*.vtu"), "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
-    if (world := find_place(config.training).world) > 1:
-        raise ValueError(
-            f"Expected one process, training.devices = training.nodes = 1, to train on meshes in memory (got {world}); "
-            f"write them to files, and train with a configuration as configs/meshes.toml"
-        )
+    advice = "write them to files, and train with a configuration as configs/meshes.toml"
+    require_one_process(config.training, "to train on meshes in memory", advice)
     check_free(output)
     for earlier in folder.glob("sample_*.vtu"):
         earlier.unlink()

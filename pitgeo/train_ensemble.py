@@ -14,7 +14,7 @@ from pitgeo.ensemble import Ensemble, read_ensemble
 from pitgeo.predict import load
 from pitgeo.run import Parts, read_parts, train
 from pitgeo.run_folder import claim, finished
-from pitgeo.training import find_place, torch_device
+from pitgeo.training import require_one_process, torch_device
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +51,7 @@ def train_ensemble(
     """
     if members < 2:
         raise ValueError(f"Expected at least 2 members of an ensemble (got {members}); leave --members out for one")
-    if (world := find_place(config.training).world) > 1:
-        raise ValueError(
-            f"Expected one process, training.devices = training.nodes = 1, with --members (got {world}); set both to "
-            f"1, and start it without torchrun"
-        )
+    require_one_process(config.training, "with --members", "set both to 1, and start it without torchrun")
     seeds = [config.training.seed + number for number in range(members)]
     configs = [parse_config(config.plain(), [f"training.seed={seed}"]) for seed in seeds]
     folders = [output / f"member_{number}" for number in range(members)]

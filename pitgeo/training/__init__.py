@@ -7,7 +7,7 @@ from pitgeo.training.fine_tune import start_from
 from pitgeo.training.fit import fit, torch_device
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.module import NonFiniteError, OperatorModule
-from pitgeo.training.place import find_place
+from pitgeo.training.place import find_place, require_one_process
 
 __all__ = [
     "FORMAT",
@@ -20,6 +20,7 @@ __all__ = [
     "find_place",
     "fit",
     "read_checkpoint",
+    "require_one_process",
     "start_from",
     "together",
     "torch_device",

@@ -95,6 +95,14 @@ def find_place(training: TrainingConfig) -> Place:
     return Place(0, wanted, 0, wanted, 0, "pitgeo")
 
 
+def require_one_process(training: TrainingConfig, purpose: str, advice: str) -> None:
+    """Raise a ``ValueError`` where a configuration or a launcher asks for several processes."""
+    if (world := find_place(training).world) > 1:
+        raise ValueError(
+            f"Expected one process, training.devices = training.nodes = 1, {purpose} (got {world}); {advice}"
+        )
+
+
 def _slurm(training: TrainingConfig, tasks: int) -> Place:
     env = os.environ
     nodes = int(env.get("SLURM_STEP_NUM_NODES", "1"))
