@@ -1,5 +1,10 @@
 """What every test starts from."""
 
+import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # the tests share the cores already; torch reads this when it is imported
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 import torch
 

@@ -189,6 +189,7 @@ def together(training: TrainingConfig, checkpoint: Path) -> Iterator[Processes]:
     except BaseException as error:
         explained = error
         if isinstance(error, Exception) and not isinstance(error, InterruptionError):
+            speak_first()  # once more: Lightning has put back the handlers it found
             processes.await_end()
             explained = processes.explain(error, checkpoint)
         processes.is_broken = True
@@ -199,6 +200,15 @@ def together(training: TrainingConfig, checkpoint: Path) -> Iterator[Processes]:
     finally:
         watch.is_over.set()
         processes.is_inside = False
+
+
+def speak_first() -> None:
+    """Let no SIGTERM end this process, which ends by itself, before it has said why.
+
+    A launcher sends one to all others as soon as it finds that a process was lost.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def is_first_process() -> bool:

@@ -12,6 +12,7 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
 from pitgeo.interrupted import InterruptionError
+from pitgeo.training.distributed import speak_first
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ class StopOnSignal(Callback):
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         """Give the signals back."""
         self._restore()
+        if trainer.world_size > 1 and not isinstance(exception, InterruptionError):
+            speak_first()
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Give the signals back, heeding one that came at the very end."""

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.scaling import Scaling
-from pitgeo.training import OperatorModule, distributed, fit, together
+from pitgeo.training import OperatorModule, WorkerLostError, distributed, fit, together
 from pitgeo.training.place import find_place
 
 
@@ -108,6 +108,10 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
             (output / "data").touch()
     try:
         fit(module, data, samples(job["held_out"]), output, job.get("resume", False), callbacks=[eyes])
+    except WorkerLostError:
+        if job.get("is_told_to_end"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise
     finally:
         if place.world > 1:
             (output / f"seen_{place.rank}.json").write_text(json.dumps(eyes.seen))

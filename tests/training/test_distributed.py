@@ -269,7 +269,8 @@ def test_a_process_that_does_not_notice_is_ended(tmp_path: Path) -> None:
 def test_torchrun_ends_all_when_a_process_is_lost(tmp_path: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     of = {**EVEN, "training": {**EVEN["training"], "devices": 1}}  # type: ignore[dict-item]
-    run = launch(tmp_path, [job("run", of, event={"action": "SIGKILL", "at": STEPS + 1, "by": 1})], by=torchrun)
+    event = {"action": "SIGKILL", "at": STEPS + 1, "by": 1}
+    run = launch(tmp_path, [job("run", of, event=event, is_told_to_end=True)], by=torchrun)
     run.wait_for(tmp_path / "run" / "event")
     assert run.wait(SHORT) == 1
     assert "another process was lost, or has ended, and with it the run; go on from" in run.err.read_text()
