@@ -2,62 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from torch import nn
 
+from pitgeo.baselines import FNOOptions, FNOPlusOptions
 from pitgeo.metric import Metric
-from pitgeo.nn import FNO, Body, PiT, PointwiseMLP, Rollout
+from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
+from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
-__all__ = ["MODELS", "FNOOptions", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
-
-Quantile = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
-
-
-class Options(BaseModel):
-    """Frozen options that refuse unknown keys."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a model must know of the data it is built for.
-
-    Args:
-        in_channels: Coordinates and values of an input point together.
-        out_channels: Values of an output point.
-        dimension: Axes of the positions.
-        spacing: Distance between neighbouring input points.
-        extent: Size of the meshes.
-        latent_spacing: Distance between neighbouring latent points; ``None`` for that of the input points.
-        steps: How often the model is applied, each time to its own last predictions among others.
-    """
-
-    in_channels: int
-    out_channels: int
-    dimension: int
-    spacing: float
-    extent: float
-    latent_spacing: float | None = None
-    steps: int = 1
-
-
-class ModelOptions(Options):
-    """Options of a model; a name in :data:`MODELS` stands for a class of this kind."""
-
-    @abstractmethod
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model."""
-
-    @abstractmethod
-    def build(self, shape: Shape) -> nn.Module:
-        """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
+__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
 
 
 class LatentOptions(Options):
@@ -156,37 +112,11 @@ class MLPOptions(ModelOptions):
         return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)
 
 
-class FNOOptions(ModelOptions):
-    """Options of ``model.name = "fno"``, see :class:`pitgeo.nn.FNO`; for data on regular grids."""
-
-    block: Literal["fno", "fno++"] = "fno++"
-    modes: Count = 12
-    width: Count = 32
-    layers: Count = 4
-    padding: Annotated[float, Field(ge=0, le=1)] = 0.0
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
-
-    def build(self, shape: Shape) -> nn.Module:
-        """A new model."""
-        return FNO(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
-            self.modes,
-            self.width,
-            self.layers,
-            self.block,
-            self.padding,
-        )
-
-
 MODELS: dict[str, type[ModelOptions]] = {
     "pit": PiTOptions,
     "mlp": MLPOptions,
     "fno": FNOOptions,
+    "fno_plus": FNOPlusOptions,
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -31,6 +31,8 @@ from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,14 @@ def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
         extent=extent(meshes),
         latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
         steps=steps,
+        points=_common([int(sample.pos.shape[0]) for sample in meshes]),
+        grid=_common([tuple(sample.get("grid") or ()) for sample in meshes]) or None,
     )
+
+
+def _common(values: Sequence[T]) -> T | None:
+    """The value, if there is one alone."""
+    return values[0] if len(set(values)) == 1 else None
 
 
 def _meshes(samples: Sequence[PointData]) -> Sequence[PointData]:

@@ -9,7 +9,6 @@ PUBLIC = {
     "pitgeo.nn": [
         "Body",
         "DenseLayout",
-        "FNO",
         "GlobalPositionAttention",
         "LengthScale",
         "PaperBlock",
@@ -24,6 +23,7 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
+    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions"],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",

@@ -16,10 +16,11 @@ from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
+from pitgeo.baselines import FNO
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.metrics import relative_error
-from pitgeo.nn import FNO, Body, PiT, PointwiseMLP, Rollout
+from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.scaling import Scaling
 from pitgeo.training import InterruptionError, OperatorModule, fit, read_checkpoint
 from pitgeo.training.query_points import draw_query_points

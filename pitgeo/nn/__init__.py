@@ -3,7 +3,6 @@
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
 from pitgeo.nn.body import Body
 from pitgeo.nn.dense import DenseLayout
-from pitgeo.nn.fno import FNO
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import LengthScale, length_table, project_
 from pitgeo.nn.pit import PiT
@@ -13,7 +12,6 @@ from pitgeo.nn.rollout import Rollout
 from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
 
 __all__ = [
-    "FNO",
     "Body",
     "DenseLayout",
     "GlobalPositionAttention",

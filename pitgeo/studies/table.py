@@ -73,9 +73,9 @@ def fno(benchmark: str, *changes: str) -> tuple[str, ...]:
     modes, width = _FNO.get(benchmark, (12, 32))
     modes = min(modes, {"darcy_small": 7}.get(benchmark, modes))
     return (
-        'model.name="fno"',
-        f"model.fno.modes={modes}",
-        f"model.fno.width={width}",
+        'model.name="fno_plus"',
+        f"model.fno_plus.modes={modes}",
+        f"model.fno_plus.width={width}",
         "training.learning_rate=1e-3",
         *changes,
     )

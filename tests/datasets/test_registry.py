@@ -40,7 +40,7 @@ def test_a_dry_run_of_the_papers_configuration_has_its_parameters(name, tmp_path
 @pytest.mark.parametrize("name", FNO)
 def test_so_has_one_of_fno(name, tmp_path):
     modes, width, count = FNO[name]
-    changes = ['model.name="fno"', f"model.fno.modes={modes}", f"model.fno.width={width}"]
+    changes = ['model.name="fno_plus"', f"model.fno_plus.modes={modes}", f"model.fno_plus.width={width}"]
     config = load_config(CONFIGS / f"{name}.toml", [f"data.{name}.root={tmp_path}", *changes])
     assert dry_run(config)[-1] == f"parameters: {count}"
 
@@ -96,7 +96,7 @@ def test_a_run_on_a_line(tmp_path):
     assert main(["predict", *arguments]) == 0
 
 
-@pytest.mark.parametrize("model", ["pit", "fno"])
+@pytest.mark.parametrize("model", ["pit", "fno_plus"])
 def test_a_run_that_is_rolled_out(tmp_path, model):
     raw = tmp_path / "data" / "raw"
     raw.mkdir(parents=True)
@@ -105,7 +105,12 @@ def test_a_run_that_is_rolled_out(tmp_path, model):
     sizes = [f"data.vorticity.{key}={count}" for key, count in zip(
         ("train", "validation", "test", "generate", "resolution", "history", "steps"), (3, 1, 2, 5, 16, 4, 3),
         strict=True)]  # fmt: skip
-    smaller = ["model.pit.channels=8", "model.pit.latent.cells=[4, 4]", "model.fno.modes=4", "model.fno.width=4"]
+    smaller = [
+        "model.pit.channels=8",
+        "model.pit.latent.cells=[4, 4]",
+        "model.fno_plus.modes=4",
+        "model.fno_plus.width=4",
+    ]
     changes = [*sizes, *smaller, "training.epochs=1", f'model.name="{model}"']
     found = run("vorticity", tmp_path / "data", tmp_path / "run", *changes)
     assert list(found["errors"]) == ["vorticity_5", "vorticity_6", "vorticity_7"]

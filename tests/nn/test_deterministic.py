@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
+from pitgeo.baselines import FNO
 from pitgeo.data import PointData
 from pitgeo.neighbors import quantile
-from pitgeo.nn import FNO, Body, GlobalPositionAttention, PiT, PositionAttention, SelfAttention, SelfPositionAttention
+from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention, SelfAttention, SelfPositionAttention
 from pitgeo.transforms import AttentionGraphs, LatentMesh
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
+from pitgeo.baselines import FNO
 from pitgeo.data import PointData
 from pitgeo.neighbors import quantile
 from pitgeo.nn import (
-    FNO,
     Body,
     GlobalPositionAttention,
     PiT,

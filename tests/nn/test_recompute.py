@@ -7,9 +7,10 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch_geometric.data import Batch
 
+from pitgeo.baselines import FNO
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
-from pitgeo.nn import FNO, Body, PiT, PointwiseMLP, Rollout, fused
+from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout, fused
 from pitgeo.nn.recompute import is_recomputed, recomputed
 from pitgeo.training.options import prepare_model
 from pitgeo.transforms import AttentionGraphs, LatentMesh

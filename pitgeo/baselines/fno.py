@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import gelu, pad
 
 from pitgeo.data import PointData
+from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import mlp
+from pitgeo.transforms import Compose
 
 
 class SpectralConvolution(nn.Module):
@@ -222,3 +225,36 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.mlp(self.convolution(x)) + self.linear(x))
+
+
+class FNOOptions(ModelOptions):
+    """Options of ``model.name = "fno"``, see :class:`FNO`; for data on regular grids."""
+
+    block: ClassVar[Literal["fno", "fno++"]] = "fno"
+    modes: Count = 12
+    width: Count = 32
+    layers: Count = 4
+    padding: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model: nothing."""
+        return Compose()
+
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model."""
+        return FNO(
+            shape.in_channels,
+            shape.out_channels,
+            shape.dimension,
+            self.modes,
+            self.width,
+            self.layers,
+            self.block,
+            self.padding,
+        )
+
+
+class FNOPlusOptions(FNOOptions):
+    """Options of ``model.name = "fno_plus"``: FNO++, as the paper's comparison names it."""
+
+    block: ClassVar[Literal["fno", "fno++"]] = "fno++"

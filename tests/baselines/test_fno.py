@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
+from pitgeo.baselines.fno import FNO, SpectralConvolution
 from pitgeo.data import PointData
-from pitgeo.nn.fno import FNO, SpectralConvolution
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import assert_batch_independent, assert_parameters_used
 

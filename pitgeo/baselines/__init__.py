@@ -1,0 +1,5 @@
+"""Other operator models, on the same data by the same commands: one file each, with its options."""
+
+from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
+
+__all__ = ["FNO", "FNOOptions", "FNOPlusOptions"]

@@ -1,0 +1,86 @@
+"""A batch of samples as dense arrays, for models that attend among all points of a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pitgeo.data import PointData
+from pitgeo.nn.dense import DenseLayout, at_least_single
+
+
+@dataclass(frozen=True, eq=False)
+class DensePoints:
+    """Positions of ``B`` samples, padded to the largest, and masks that say where a point is.
+
+    Args:
+        pos: Input positions ``[B, N, D]``, zeros where there is no point.
+        x: Input values ``[B, N, C]``, coordinates not among them, zeros where there is no point.
+        mask: ``[B, N]``, true where an input point is; ``None`` if everywhere.
+        pos_out: Output positions ``[B, M, D]``; the object ``pos`` itself where they are the input points.
+        mask_out: ``[B, M]`` likewise.
+    """
+
+    pos: Tensor
+    x: Tensor
+    mask: Tensor | None
+    pos_out: Tensor
+    mask_out: Tensor | None
+    _layout: DenseLayout | None
+
+    @classmethod
+    def of(cls, data: PointData, in_channels: int) -> DensePoints:
+        """The points of a sample, of a batch of them, or of samples on one shared mesh.
+
+        Args:
+            data: The sample or batch.
+            in_channels: Coordinates and values of an input point together, which the model was built for.
+
+        Raises:
+            ValueError: If the data has other channels.
+
+        Example:
+            >>> points = DensePoints.of(PointData(pos=torch.rand(5, 2), x=torch.rand(5, 3)), in_channels=5)
+            >>> points.features.shape
+            torch.Size([1, 5, 5])
+        """
+        if data.input_dim != in_channels:
+            raise ValueError(
+                f"Expected {in_channels} input channels, coordinates and values together "
+                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
+            )
+        same = data.coincide("input", "output")
+        if data.x.dim() == 3:
+            pos = _shared(data.pos, data.samples)
+            return cls(pos, data.x, None, pos if same else _shared(data.points("output")[0], data.samples), None, None)
+        layout = _layout_of(data, "input")
+        pos, x = layout.dense(at_least_single(data.pos)), layout.dense(data.x)
+        if same:
+            return cls(pos, x, layout.mask, pos, layout.mask, layout)
+        output = _layout_of(data, "output")
+        return cls(pos, x, layout.mask, output.dense(at_least_single(data.points("output")[0])), output.mask, output)
+
+    @property
+    def coincide(self) -> bool:
+        """Whether the output points are the input points."""
+        return self.pos_out is self.pos
+
+    @property
+    def features(self) -> Tensor:
+        """Coordinates and values of the input points, ``[B, N, D + C]``."""
+        return torch.cat([self.pos, self.x], -1)
+
+    def rows(self, values: Tensor) -> Tensor:
+        """Values ``[B, M, K]`` as models return them: a row for every output point; as they are on a shared mesh."""
+        return values if self._layout is None else self._layout.flat(values)
+
+
+def _layout_of(data: PointData, kind: str) -> DenseLayout:
+    pos, batch = data.points(kind)
+    return DenseLayout.of(batch, int(pos.shape[0]), data.samples)
+
+
+def _shared(pos: Tensor, samples: int) -> Tensor:
+    return at_least_single(pos).expand(samples, -1, -1)
