@@ -1,7 +1,7 @@
 """Neighbour search; the only module that does it.
 
-Searches run in float64, exact, uncapped, periodic where asked, in any dimension: on the CPU with scipy's k-d tree and
-all cores, of points on a GPU by all distances there.
+Searches run in float64, exact, uncapped, periodic where asked, in any dimension: on the CPU with scipy's k-d tree, or
+with boxes of points for very many neighbours, and all cores; of points on a GPU by all distances there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pitgeo.all_pairs import AllPairs
+from pitgeo.box_search import nearest_in_boxes
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.trees import kd_tree
@@ -30,6 +31,8 @@ Array = NDArray[np.float64]
 _TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
 # Distances held at a time; searches for more go by parts of the targets.
 _AT_ONCE = 2**22
+# Neighbours of a target, and of all, from which on boxes are faster than a tree.
+_MANY, _MANY_PAIRS = 64, 2**19
 
 
 def knn(
@@ -190,15 +193,15 @@ def _search(
     degree = np.concatenate(degrees) if degrees else np.zeros(0, np.int64)
     kind = np.int32 if len(here) < 2**31 else np.int64
     return Neighborhood(
-        torch.from_numpy(index.astype(kind)).to(targets.device),
-        torch.from_numpy(degree.astype(np.int32)).to(targets.device),
+        torch.from_numpy(index.astype(kind, copy=False)).to(targets.device),
+        torch.from_numpy(degree.astype(np.int32, copy=False)).to(targets.device),
         sources.shape[0],
     )
 
 
 def _search_one(
     targets: Array, sources: Array, metric: Metric, k: int, r: float | None, device: torch.device | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+) -> tuple[NDArray[Any], NDArray[np.int64], int]:
     """Rows of sources (ascending numbers) within the k-th distance or ``r``, whichever is larger; their lengths.
 
     With a device, all distances are computed there.
@@ -208,6 +211,9 @@ def _search_one(
     if metric.is_periodic:
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
+    elif _is_for_boxes(len(targets), k) and r is None and device is None:
+        index, degree = nearest_in_boxes(targets, sources, k, slack)
+        return index, degree, 0
     tree = _tree(sources, metric, device)
     workers = -1 if len(targets) * (k + 8) > 2**16 else 1  # threads where that pays
     step = max(1, _AT_ONCE // min(len(sources), k + 8))
@@ -217,6 +223,11 @@ def _search_one(
     ]
     columns, degrees, lonely = zip(*parts, strict=True)
     return np.concatenate(columns), np.concatenate(degrees), sum(lonely)
+
+
+def _is_for_boxes(targets: int, k: int) -> bool:
+    """Whether neighbours are so many that boxes find them faster than a tree."""
+    return k >= _MANY and targets * k >= _MANY_PAIRS
 
 
 def _search_rows(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 
+import numpy as np
 import torch
 import torch_cluster
 from torch import Tensor
 
+from pitgeo.boxes import Boxes, squared_to_boxes
 from pitgeo.metric import Metric
 from pitgeo.neighbors import check_positions
 
@@ -16,7 +18,9 @@ __all__ = ["farthest_points", "grid_points", "regular_points"]
 log = logging.getLogger(__name__)
 
 MANY = 20_000
-"""From so many points on, a processor samples them axis by axis: the same points, several times as fast."""
+"""From so many points on, a processor samples them box by box: the same points, many times as fast."""
+
+_BOXES, _SMALLEST_BOX = 4096, 32
 
 
 def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
@@ -47,7 +51,7 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
     if metric.is_periodic:
         chosen = _farthest_by_metric(points, start, number, metric)
     elif len(points) >= MANY and points.device.type == "cpu":
-        chosen = _farthest_by_axis(points, start, number)
+        chosen = _farthest_in_boxes(points, start, number)
     else:
         order = torch.arange(len(points), device=points.device)
         order[0], order[start] = start, 0
@@ -73,19 +77,26 @@ def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric)
     return torch.tensor(chosen, device=points.device)
 
 
-def _farthest_by_axis(points: Tensor, start: int, number: int) -> Tensor:
-    """The same as torch-cluster's, with nothing allocated on the way."""
-    axes = [axis.contiguous() for axis in points.unbind(1)]
-    nearest = torch.full_like(axes[0], torch.inf)
-    squared, part = torch.empty_like(nearest), torch.empty_like(nearest)
+def _farthest_in_boxes(points: Tensor, start: int, number: int) -> Tensor:
+    """The same as torch-cluster's; boxes that a new point cannot be near enough to are passed over."""
+    boxes = Boxes(points.numpy(), max(_SMALLEST_BOX, len(points) // _BOXES))
+    nearest = np.full(boxes.number.shape, np.inf)
+    nearest[boxes.number == boxes.total] = -1.0  # no point
+    farthest = np.full(len(nearest), np.inf)
     chosen = [start]
     for _ in range(number - 1):
-        last = chosen[-1]
-        squared.zero_()
-        for axis in axes:
-            squared.add_(torch.sub(axis, axis[last], out=part).square_())
-        torch.minimum(nearest, squared, out=nearest)
-        chosen.append(int(nearest.argmax()))
+        last = points[chosen[-1]].numpy()
+        near = np.flatnonzero(squared_to_boxes(last, last, boxes) < farthest)
+        squared = np.zeros((len(near), boxes.number.shape[1]))
+        for axis, along in enumerate(boxes.axes):
+            part = along[near]
+            part -= last[axis]
+            squared += np.square(part, out=part)
+        np.minimum(squared, nearest[near], out=squared)
+        nearest[near] = squared
+        farthest[near] = squared.max(1)
+        among = np.flatnonzero(farthest == farthest.max())
+        chosen.append(int(boxes.number[among, nearest[among].argmax(1)].min()))
     return torch.tensor(chosen)
 
 
