@@ -66,9 +66,11 @@ def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets:
 def softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
     """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
     excess = squared - torch_scatter.segment_csr(squared, pointer, reduce="min").index_select(0, target)
-    weights = threshold(torch.exp(-scale.unsqueeze(1) * excess), _SMALLEST, 0.0)
-    total = torch_scatter.segment_csr(weights, pointer.unsqueeze(0), reduce="sum")
-    return weights / torch_scatter.gather_csr(total, pointer.unsqueeze(0)), excess
+    weights = excess.new_empty(len(scale), len(excess))
+    for row, steepness in zip(weights, scale, strict=True):  # a head at a time, in place: it may fit a cache
+        threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
+        row.div_(torch_scatter.segment_csr(row, pointer, reduce="sum").index_select(0, target))
+    return weights, excess
 
 
 def each_head(weights: Tensor) -> Tensor:
@@ -77,13 +79,13 @@ def each_head(weights: Tensor) -> Tensor:
 
 
 def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
-    """Sums of rows ``(point, head)`` between row pointers, of one sample after the other.
+    """Weighted sums of points between row pointers, every head with its weights, of one sample after the other.
 
     Samples apart fit caches that all together do not, and need no memory in another order.
 
     Args:
         value: ``[B, N, heads * C]``.
-        index: Numbers of rows, ``[heads, E]``.
+        index: Numbers of points, ``[E]``.
         pointer: Row pointers, ``[M + 1]``.
         weights: ``[heads, E]``.
 
@@ -91,16 +93,19 @@ def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) ->
         ``[heads, M, C]``.
     """
     heads, weights = len(weights), weights.to(value.dtype)
-    starts = (pointer[:-1] + each_head(weights) * weights.shape[1]).flatten()
+    kind = torch.int32 if heads * max(value.shape[1], weights.shape[1]) < 2**31 else torch.int64  # half the memory
+    each = each_head(weights).to(kind)
+    places = (index.to(kind) * heads + each).flatten()
+    starts = (pointer[:-1].to(kind) + each * weights.shape[1]).flatten()
     for sample in value:
         rows = sample.reshape(len(sample) * heads, -1)
-        sums = embedding_bag(index.flatten(), rows, starts, mode="sum", per_sample_weights=weights.flatten())
+        sums = embedding_bag(places, rows, starts, mode="sum", per_sample_weights=weights.flatten())
         yield sums.unflatten(0, (heads, -1))
 
 
 def sums_at_targets(value: Tensor, weights: Tensor, source: Tensor, pointer: Tensor) -> Tensor:
     """``[B, N, heads * C]``, ``[heads, E]`` -> ``[B, M, heads * C]``."""
-    return _joined(value, source * len(weights) + each_head(weights), pointer, weights)
+    return _joined(value, source, pointer, weights)
 
 
 def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tensor, by_source: Tensor) -> Tensor:
@@ -111,8 +116,7 @@ def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tenso
     """
     if not len(by_source):
         return slope.new_empty(len(slope), 0, slope.shape[2])
-    index = target.index_select(0, order) * len(weights) + each_head(weights)
-    return _joined(slope, index, by_source, weights.index_select(1, order))
+    return _joined(slope, target.index_select(0, order), by_source, weights.index_select(1, order))
 
 
 def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:

@@ -20,7 +20,6 @@ from torch import Tensor
 
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.nn.edge_sums import (
-    each_head,
     fake_at_sources,
     graph_tensors,
     head_sums,
@@ -83,7 +82,7 @@ def _attention_backward(
         moved = moved - weights * torch_scatter.gather_csr(means, rows)
         if value.element_size() < 4:  # these sum to zero at every target, which rounding must not undo
             value, slope = value.float(), slope.float()
-        sums = head_sums(value, source * heads + each_head(weights), pointer, moved)
+        sums = head_sums(value, source, pointer, moved)
         for part, direction in zip(sums, slope, strict=True):
             each = part * direction.unflatten(1, (heads, -1)).transpose(0, 1)
             to_scale -= each.sum((1, 2), dtype=weights.dtype)
