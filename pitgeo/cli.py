@@ -18,6 +18,7 @@ from typing import Any
 from tqdm import tqdm
 
 from pitgeo.interrupted import InterruptionError
+from pitgeo.memory import keep_memory
 
 DEVICES = ("auto", "cpu", "gpu")
 ERROR = 2
@@ -34,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, 2 for a mistake (one line says which), or 128 and the signal's number.
     """
     arguments = _parser().parse_args(argv)
+    keep_memory()
     with _console():
         try:
             return int(arguments.run(arguments))

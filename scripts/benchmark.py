@@ -26,6 +26,7 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="default: all cores")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.memory")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
@@ -44,7 +45,9 @@ if __name__ == "__main__":
             sizes, settings = options.predict_points, options.set
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))
         else:
-            how = Settings(options.rounds, options.repeat, options.threads, options.seed, options.device)
+            how = Settings(
+                options.rounds, options.repeat, options.threads, options.seed, options.device, options.keep_memory
+            )
             print(format_speed(run_speed(options.works or list(WORKS), options.output, how)))
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; finished works are kept\n")

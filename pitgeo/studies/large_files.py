@@ -23,6 +23,7 @@ import torch
 from pitgeo import predict
 from pitgeo.config import parse_config
 from pitgeo.evaluation import versions, write_json
+from pitgeo.memory import keep_memory
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.report import machine
@@ -204,6 +205,7 @@ def _now() -> tuple[float, float]:
 def main(step: str, folder: str, points: str, threads: str, *settings: str) -> None:
     """One step in this process."""
     torch.set_num_threads(int(threads))
+    keep_memory()  # as the command does
     if step == "prepare":
         prepare(Path(folder), int(points), settings)
     else:

@@ -6,6 +6,7 @@ import sys
 
 import torch
 
+from pitgeo.memory import keep_memory
 from pitgeo.studies.speed.measure import measure
 from pitgeo.studies.speed.table import WORKS
 
@@ -17,9 +18,12 @@ def _main() -> None:
     for name in ("repeat", "threads", "seed"):
         parser.add_argument(name, type=int)
     parser.add_argument("device")
+    parser.add_argument("--keep-memory", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)  # as training does
+    if options.keep_memory:
+        keep_memory()
     torch.manual_seed(options.seed)
     step = WORKS[options.name].ways[options.way](options.seed, options.device)
     sys.stdout.write(json.dumps(measure(step, options.repeat, options.device)) + "\n")

@@ -39,6 +39,7 @@ class Settings:
         threads: Threads of a process.
         seed: Of weights and data.
         device: ``"cpu"`` or ``"cuda"``.
+        keep_memory: Have every process keep the memory of tensors that are gone, as pitgeo's commands do.
 
     Raises:
         ValueError: If a number is not positive.
@@ -49,6 +50,7 @@ class Settings:
     threads: int = 1
     seed: int = 0
     device: str = "cpu"
+    keep_memory: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rounds", "repeat", "threads"):
@@ -125,6 +127,7 @@ def format_speed(result: dict[str, Any]) -> str:
         ours = next(iter(work["ways"].values()))
         used, computer = work["settings"], work["machine"]
         cores = f"{computer['processor']}, {computer['cores']} cores"
+        command = [name, *(["--keep-memory"] if used.get("keep_memory") else [])]
         lines += [
             f"## {work['title']}",
             "",
@@ -140,8 +143,8 @@ def format_speed(result: dict[str, Any]) -> str:
             )
         lines += [
             "",
-            f"`python scripts/benchmark.py {name}`; {used['rounds']} processes of {used['repeat']} steps each, by "
-            f"turns; {used['threads']} threads, seed {used['seed']}, float32, {used['device']}; {cores}; "
+            f"`python scripts/benchmark.py {' '.join(command)}`; {used['rounds']} processes of {used['repeat']} steps "
+            f"each, by turns; {used['threads']} threads, seed {used['seed']}, float32, {used['device']}; {cores}; "
             f"torch {work['versions']['torch']}; {work['date'][:10]}",
             "",
         ]
@@ -172,6 +175,7 @@ def _summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     numbers = (settings.repeat, settings.threads, settings.seed)
     command = [sys.executable, "-m", "pitgeo.studies.speed", name, way, *map(str, numbers), settings.device]
+    command += ["--keep-memory"] if settings.keep_memory else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])

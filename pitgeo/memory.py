@@ -1,0 +1,26 @@
+"""How the C library handles memory that large tensors have used."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
+_LARGEST = 2**30
+
+
+def keep_memory() -> bool:
+    """Have this process keep the memory of tensors that are gone for the next ones, up to a gigabyte at the end.
+
+    glibc gives tensors of more than 32 MB back to the system at once, and gets them anew page by page, which can take
+    longer than what is done with them. Other C libraries, and other systems, are left as they are.
+
+    Returns:
+        Whether the C library took it.
+    """
+    if sys.platform != "linux":
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return mallopt is not None and all(
+        mallopt(parameter, _LARGEST) == 1 for parameter in (_TRIM_THRESHOLD, _MMAP_THRESHOLD)
+    )
