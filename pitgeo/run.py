@@ -203,6 +203,7 @@ def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
         steps=steps,
         points=_common([int(sample.pos.shape[0]) for sample in meshes]),
         grid=_common([tuple(sample.get("grid") or ()) for sample in meshes]) or None,
+        is_shared=isinstance(samples, SharedMesh),
     )
 
 

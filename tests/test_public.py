@@ -23,7 +23,14 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions"],
+    "pitgeo.baselines": [
+        "DeepONet",
+        "DeepONetOptions",
+        "FNO",
+        "FNOOptions",
+        "FNOPlusOptions",
+        "Sensors",
+    ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",

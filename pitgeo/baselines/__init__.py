@@ -1,5 +1,14 @@
 """Other operator models, on the same data by the same commands: one file each, with its options."""
 
+from pitgeo.baselines.deeponet import DeepONet, DeepONetOptions
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
+from pitgeo.baselines.sensors import Sensors
 
-__all__ = ["FNO", "FNOOptions", "FNOPlusOptions"]
+__all__ = [
+    "FNO",
+    "DeepONet",
+    "DeepONetOptions",
+    "FNOOptions",
+    "FNOPlusOptions",
+    "Sensors",
+]
