@@ -30,6 +30,8 @@ PUBLIC = {
         "FNOOptions",
         "FNOPlusOptions",
         "Sensors",
+        "ShiftDeepONet",
+        "ShiftDeepONetOptions",
     ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [

@@ -3,6 +3,7 @@
 from pitgeo.baselines.deeponet import DeepONet, DeepONetOptions
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
 from pitgeo.baselines.sensors import Sensors
+from pitgeo.baselines.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
 
 __all__ = [
     "FNO",
@@ -11,4 +12,6 @@ __all__ = [
     "FNOOptions",
     "FNOPlusOptions",
     "Sensors",
+    "ShiftDeepONet",
+    "ShiftDeepONetOptions",
 ]
