@@ -32,6 +32,9 @@ PUBLIC = {
         "Sensors",
         "ShiftDeepONet",
         "ShiftDeepONetOptions",
+        "SliceAttention",
+        "Transolver",
+        "TransolverOptions",
     ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [

@@ -4,6 +4,8 @@ from pitgeo.baselines.deeponet import DeepONet, DeepONetOptions
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
 from pitgeo.baselines.sensors import Sensors
 from pitgeo.baselines.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
+from pitgeo.baselines.slice_attention import SliceAttention
+from pitgeo.baselines.transolver import Transolver, TransolverOptions
 
 __all__ = [
     "FNO",
@@ -14,4 +16,7 @@ __all__ = [
     "Sensors",
     "ShiftDeepONet",
     "ShiftDeepONetOptions",
+    "SliceAttention",
+    "Transolver",
+    "TransolverOptions",
 ]
