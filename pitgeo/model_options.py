@@ -35,6 +35,7 @@ class Shape:
         steps: How often the model is applied, each time to its own last predictions among others.
         points: Input points of a sample, where all samples have as many; else ``None``.
         grid: Points along each axis, where the input points of all samples are those of one regular grid.
+        is_shared: Whether all samples have the same input points, held once.
     """
 
     in_channels: int
@@ -46,6 +47,7 @@ class Shape:
     steps: int = 1
     points: int | None = None
     grid: tuple[int, ...] | None = None
+    is_shared: bool = False
 
 
 class ModelOptions(Options):

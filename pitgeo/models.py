@@ -7,7 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from pitgeo.baselines import FNOOptions, FNOPlusOptions
+from pitgeo.baselines import (
+    DeepONetOptions,
+    FNOOptions,
+    FNOPlusOptions,
+    ShiftDeepONetOptions,
+    TransolverOptions,
+)
 from pitgeo.metric import Metric
 from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
@@ -115,8 +121,11 @@ class MLPOptions(ModelOptions):
 MODELS: dict[str, type[ModelOptions]] = {
     "pit": PiTOptions,
     "mlp": MLPOptions,
+    "deeponet": DeepONetOptions,
+    "shift_deeponet": ShiftDeepONetOptions,
     "fno": FNOOptions,
     "fno_plus": FNOPlusOptions,
+    "transolver": TransolverOptions,
 }
 
 

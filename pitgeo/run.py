@@ -7,7 +7,7 @@ import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -125,7 +125,8 @@ def dry_run(config: RunConfig) -> list[str]:
     train, validation, test = options.counts()
     sample = config.transform(_box_scale(config, [sample]))(sample)
     labels = options.table(sample).target_labels
-    model = build(config.model.options, _shape(config, [sample]))
+    shape = replace(_shape(config, [sample]), is_shared=options.is_shared)
+    model = build(config.model.options, shape)
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
         f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",
@@ -203,6 +204,7 @@ def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
         steps=steps,
         points=_common([int(sample.pos.shape[0]) for sample in meshes]),
         grid=_common([tuple(sample.get("grid") or ()) for sample in meshes]) or None,
+        is_shared=isinstance(samples, SharedMesh),
     )
 
 

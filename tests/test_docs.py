@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Batch
 
 from pitgeo import load
 from pitgeo.cli import main
@@ -124,6 +125,65 @@ def test_registered_names_are_in_the_schema_and_go_again(run):
     assert parse_config(tables).model.options.channels == 16
     with pytest.raises(ConfigError, match=r"unknown key 'data.ellipses.point'; did you mean 'data.ellipses.points'"):
         parse_config({**tables, "data": {"name": "ellipses", "ellipses": {"point": 3}}})
+
+
+MODELS_PAGE = blocks("models.md")
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_page_on_models_adds_one(run):
+    names = run("\n".join(MODELS_PAGE), "docs/models.md")
+    assert len(MODELS_PAGE) == 2 and MODELS["pooling"] is names["PoolingOptions"]
+    tables = {"data": {"name": "elasticity"}, "model": {"name": "pooling", "pooling": {"layers": 3}}}
+    model = parse_config(tables).model.options.build(Shape(5, 2, 2, 0.1, 1.0)).double()
+    assert len(model.layers) == 3
+    samples = [PointData(pos=torch.rand(size, 2).double(), x=torch.rand(size, 3).double()) for size in (9, 1, 5)]
+    assert_permutation_equivariant(model, samples[0])
+    assert_batch_independent(model, samples)
+    assert_parameters_used(model, samples[0])
+    changed = PointData(pos=samples[0].pos, x=samples[0].x.index_add(0, torch.tensor([8]), torch.ones(1, 3).double()))
+    assert not torch.allclose(model(changed)[:8], model(samples[0])[:8], atol=1e-6)  # points see each other
+    with pytest.raises(ConfigError, match=r"unknown key 'model.pooling.layer'"):
+        parse_config({**tables, "model": {"name": "pooling", "pooling": {"layer": 3}}})
+
+
+def rows_of_models():
+    rows = re.findall(
+        r"^\| `(\w+)` \| .* \| (yes|no) \| (yes|no) \| (yes|no) \|$", (DOCS / "models.md").read_text(), re.M
+    )
+    return {name: tuple(word == "yes" for word in words) for name, *words in rows}
+
+
+def test_the_page_has_every_model():
+    assert set(MODELS) <= set(rows_of_models())
+
+
+@pytest.mark.parametrize("name", [name for name in rows_of_models() if name in MODELS])
+def test_models_take_what_the_page_says(name):
+    """On a grid of 24 x 24, then with other output points, with a smaller sample beside it, and without the grid."""
+    axis = torch.arange(24) / 23
+    pos, grid = torch.cartesian_prod(axis, axis), (24, 24)
+    whole = {"pos": pos, "x": torch.rand(576, 1), "grid": grid}
+    fewer = {"pos": pos[:400], "x": torch.rand(400, 1)}
+    free = {"pos": pos, "x": whole["x"]}
+    options = MODELS[name]()
+
+    def takes(*samples):
+        common, known = len({len(sample["x"]) for sample in samples}) == 1, "grid" in samples[0]
+        shape = Shape(3, 1, 2, 1 / 23, 1.0, points=576 if common else None, grid=grid if known and common else None)
+        ready = [options.transform()(PointData(**sample)) for sample in samples]
+        try:
+            with torch.no_grad():
+                out = options.build(shape)(Batch.from_data_list(ready))
+        except ValueError as error:
+            assert str(error).startswith("Expected ")
+            return False
+        assert out.shape == (sum(len(sample.points("output")[0]) for sample in ready), 1) and out.isfinite().all()
+        return True
+
+    assert takes(whole, whole)
+    found = (takes({**whole, "pos_out": torch.rand(9, 2)}), takes(free, fewer), takes(free, free))
+    assert found == rows_of_models()[name]
 
 
 MESHES = blocks("meshes.md")

@@ -1,5 +1,22 @@
 """Other operator models, on the same data by the same commands: one file each, with its options."""
 
+from pitgeo.baselines.deeponet import DeepONet, DeepONetOptions
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
+from pitgeo.baselines.sensors import Sensors
+from pitgeo.baselines.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
+from pitgeo.baselines.slice_attention import SliceAttention
+from pitgeo.baselines.transolver import Transolver, TransolverOptions
 
-__all__ = ["FNO", "FNOOptions", "FNOPlusOptions"]
+__all__ = [
+    "FNO",
+    "DeepONet",
+    "DeepONetOptions",
+    "FNOOptions",
+    "FNOPlusOptions",
+    "Sensors",
+    "ShiftDeepONet",
+    "ShiftDeepONetOptions",
+    "SliceAttention",
+    "Transolver",
+    "TransolverOptions",
+]

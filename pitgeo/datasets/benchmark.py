@@ -140,6 +140,11 @@ class GridOptions(BenchmarkOptions):
         """What the raw files hold."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all samples have the same points, held once."""
+        return True
+
+    @property
     def values(self) -> int:
         """Input values of a point."""
         return 1

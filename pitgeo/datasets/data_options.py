@@ -26,6 +26,11 @@ class DataOptions(BaseModel):
         return True
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all samples have the same points, held once."""
+        return False
+
+    @property
     def rollout(self) -> int:
         """How many steps a model predicts in training, each from the last ones."""
         return 1

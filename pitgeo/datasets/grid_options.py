@@ -285,6 +285,11 @@ class NACAOptions(GeneratedOptions):
         return self.positions == "physical"
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all samples have the same points, held once."""
+        return self.positions == "reference"
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return ("place",) if self.positions == "reference" else ()

@@ -45,6 +45,25 @@ def test_so_has_one_of_fno(name, tmp_path):
     assert dry_run(config)[-1] == f"parameters: {count}"
 
 
+SENSORS = {  # numbers a DeepONet reads of a sample: values on a shared mesh, else coordinates too
+    "inviscid_burgers": ("", 1024 * 1),
+    "naca": ('data.naca.positions="reference"', 221 * 51 * 2),
+    "naca in space": ('data.naca.positions="physical"', 221 * 51 * 2),
+    "elasticity": ("", 972 * 44),
+}
+
+
+@pytest.mark.parametrize("name", SENSORS)
+def test_a_dry_run_knows_whether_the_mesh_is_shared(name, tmp_path):
+    change, size = SENSORS[name]
+    data = name.partition(" ")[0]
+    changes = [f"data.{data}.root={tmp_path}", 'model.name="deeponet"', *filter(None, [change])]
+    config = load_config(CONFIGS / f"{data}.toml", changes)
+    axes = 1 if data == "inviscid_burgers" else 2
+    count = 64 * (size + 1 + axes + 1) + 6 * (64 * 64 + 64) + 1
+    assert dry_run(config)[-1] == f"parameters: {count:,}"
+
+
 @pytest.mark.parametrize("name", [name for name in DATASETS if name != "meshes"])  # which has no fixed shape
 def test_templates_have_the_shapes_that_are_declared(name, tmp_path):
     options = DATASETS[name](root=str(tmp_path))

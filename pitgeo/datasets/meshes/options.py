@@ -175,6 +175,11 @@ class MeshOptions(DataOptions):
         """The parameters of files, by the table and the pattern of the options."""
         return read_parameters(files, self.parameters, self.name_pattern, {*self.inputs, *self.targets})
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether all samples have the same points, held once; all files are read."""
+        return not self.series and bool(self._open(False).is_shared)
+
     def template(self) -> PointData:
         """The first training sample; all files are read, since categories and planar vectors depend on all."""
         sample: PointData = self.training_parts()[0][0]

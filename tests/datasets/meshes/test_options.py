@@ -136,7 +136,7 @@ def test_files_on_one_mesh_share_it(options, folder):
         )
     made = options()
     train, _ = made.training_parts()
-    assert isinstance(train, SharedMeshSamples) and len(train) == 7
+    assert isinstance(train, SharedMeshSamples) and len(train) == 7 and made.is_shared
     for number in range(7):
         mesh = train.mesh(number)
         assert np.allclose(train[number].y[:, 0], mesh.point_data["u"]) and train.name(number).endswith(mesh.path.name)
@@ -144,8 +144,9 @@ def test_files_on_one_mesh_share_it(options, folder):
     assert isinstance(part, SharedMeshSamples) and part.mesh(0).path == train.mesh(2).path
     batch = train.with_transform(PREPARE).batch([1, 3])
     assert batch.x.shape == (2, 30, 3) and batch.pos.shape == (30, 2) and batch.has_graph("decoder")
-    separate = options(memory=1e-6).training_parts()[0]  # which would not fit
-    assert isinstance(separate, MeshSamples) and torch.equal(separate[3].y, train[3].y)
+    large = options(memory=1e-6)  # which would not fit
+    separate = large.training_parts()[0]
+    assert isinstance(separate, MeshSamples) and not large.is_shared and torch.equal(separate[3].y, train[3].y)
 
 
 def test_planar_vectors_lose_their_zeros(options, folder):
