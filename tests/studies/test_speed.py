@@ -18,6 +18,7 @@ from pitgeo.studies.speed.big_mesh import big_mesh, prepared
 from pitgeo.studies.speed.dense_twin import DenseTwin, Pairs
 from pitgeo.studies.speed.networks import Network, c_mesh, regular, scattered
 from pitgeo.studies.speed.operations import machine_rates, training_operations
+from pitgeo.studies.speed.search import farthest, neighbors
 from pitgeo.studies.speed.works import Work, local_layer, network_step, training
 
 BLOCKS = PiTOptions(
@@ -213,3 +214,14 @@ def test_a_profile_tells_where_time_goes(tmp_path, monkeypatch: pytest.MonkeyPat
     assert "| matrix products |" in (tmp_path / "profile_small.md").read_text()
     with pytest.raises(ValueError, match="Expected a network among small"):
         profile.run_profile("large", tmp_path)
+
+
+def test_every_way_to_search_takes_the_same_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[torch.Size] = []
+    monkeypatch.setattr(
+        "pitgeo.studies.speed.search.knn", lambda targets, sources, k: seen.extend([targets.shape, sources.shape])
+    )
+    for work in (farthest(300, 20), neighbors(50, 200, 8), neighbors(200, 50, 8)):
+        for way in work.ways.values():
+            way(0, "cpu")()
+    assert seen == [(50, 3), (200, 3), (200, 3), (50, 3)]

@@ -2,6 +2,7 @@
 
 from pitgeo.studies.speed.big_mesh import big_mesh
 from pitgeo.studies.speed.networks import Network, darcy2d, elasticity, growing, naca
+from pitgeo.studies.speed.search import farthest, neighbors
 from pitgeo.studies.speed.works import Work, local_layer, training
 
 NETWORKS: dict[str, Network] = {
@@ -24,6 +25,10 @@ WORKS: dict[str, Work] = {
     **{name: training(NETWORKS[name], ("recomputed",)) for name in ("darcy2d_85", "darcy2d_211", "naca")},
     "layer": local_layer(),
     "big_mesh": big_mesh(),
+    "farthest": farthest(200_000, 2_048),
+    "search_few": neighbors(1_000_000, 1_000_000, 8),
+    "search_encoder": neighbors(2_048, 200_000, 4_000),
+    "search_decoder": neighbors(200_000, 4_096, 82),
     **{f"growth_{points}": training(growing(points), ()) for points in GROWING},
 }
 """Every work by name."""
