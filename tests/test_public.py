@@ -23,7 +23,7 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions"],
+    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions", "GalerkinOptions", "GalerkinTransformer"],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",
