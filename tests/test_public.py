@@ -23,7 +23,15 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions", "GalerkinOptions", "GalerkinTransformer"],
+    "pitgeo.baselines": [
+        "FNO",
+        "FNOOptions",
+        "FNOPlusOptions",
+        "GalerkinOptions",
+        "GalerkinTransformer",
+        "OFormer",
+        "OFormerOptions",
+    ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",

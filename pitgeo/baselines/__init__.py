@@ -2,5 +2,6 @@
 
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
 from pitgeo.baselines.galerkin import GalerkinOptions, GalerkinTransformer
+from pitgeo.baselines.oformer import OFormer, OFormerOptions
 
-__all__ = ["FNO", "FNOOptions", "FNOPlusOptions", "GalerkinOptions", "GalerkinTransformer"]
+__all__ = ["FNO", "FNOOptions", "FNOPlusOptions", "GalerkinOptions", "GalerkinTransformer", "OFormer", "OFormerOptions"]
