@@ -27,6 +27,8 @@ PUBLIC = {
         "FNO",
         "FNOOptions",
         "FNOPlusOptions",
+        "GNOT",
+        "GNOTOptions",
         "GalerkinOptions",
         "GalerkinTransformer",
         "OFormer",

@@ -2,6 +2,17 @@
 
 from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
 from pitgeo.baselines.galerkin import GalerkinOptions, GalerkinTransformer
+from pitgeo.baselines.gnot import GNOT, GNOTOptions
 from pitgeo.baselines.oformer import OFormer, OFormerOptions
 
-__all__ = ["FNO", "FNOOptions", "FNOPlusOptions", "GalerkinOptions", "GalerkinTransformer", "OFormer", "OFormerOptions"]
+__all__ = [
+    "FNO",
+    "GNOT",
+    "FNOOptions",
+    "FNOPlusOptions",
+    "GNOTOptions",
+    "GalerkinOptions",
+    "GalerkinTransformer",
+    "OFormer",
+    "OFormerOptions",
+]
