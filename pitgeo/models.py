@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from pitgeo.baselines import FNOOptions, FNOPlusOptions, GalerkinOptions, GNOTOptions, OFormerOptions
+from pitgeo.baselines import FNOOptions, FNOPlusOptions, GalerkinOptions, GNOTOptions, OFormerOptions, ONOOptions
 from pitgeo.metric import Metric
 from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
@@ -120,6 +120,7 @@ MODELS: dict[str, type[ModelOptions]] = {
     "galerkin": GalerkinOptions,
     "gnot": GNOTOptions,
     "oformer": OFormerOptions,
+    "ono": ONOOptions,
 }
 
 

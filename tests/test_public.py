@@ -33,6 +33,8 @@ PUBLIC = {
         "GalerkinTransformer",
         "OFormer",
         "OFormerOptions",
+        "ONO",
+        "ONOOptions",
     ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [

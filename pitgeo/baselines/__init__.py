@@ -4,10 +4,12 @@ from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
 from pitgeo.baselines.galerkin import GalerkinOptions, GalerkinTransformer
 from pitgeo.baselines.gnot import GNOT, GNOTOptions
 from pitgeo.baselines.oformer import OFormer, OFormerOptions
+from pitgeo.baselines.ono import ONO, ONOOptions
 
 __all__ = [
     "FNO",
     "GNOT",
+    "ONO",
     "FNOOptions",
     "FNOPlusOptions",
     "GNOTOptions",
@@ -15,4 +17,5 @@ __all__ = [
     "GalerkinTransformer",
     "OFormer",
     "OFormerOptions",
+    "ONOOptions",
 ]
