@@ -25,8 +25,8 @@ class PositionGate(nn.Module):
         - **pos** ``[..., dimension]``; **output** ``[..., experts]``, positive, with sum 1.
 
     Example:
-        >>> PositionGate(2, 16, experts=3)(torch.rand(5, 2)).sum(-1)
-        tensor([1.0000, 1.0000, 1.0000, 1.0000, 1.0000], grad_fn=<SumBackward1>)
+        >>> PositionGate(2, 16, experts=3)(torch.rand(5, 2)).shape
+        torch.Size([5, 3])
 
     Reference:
         Hao et al., ICML 2023, geometric gating.

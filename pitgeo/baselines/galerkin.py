@@ -30,9 +30,9 @@ class GalerkinTransformer(nn.Module):
     :math:`W_Q, W_K, W_V` that start as a small multiple of the identity plus noise.
 
     Simplified: the decoder is the paper's pointwise one; its spectral one, and the convolutions that take a fine grid
-    to a coarse one and back, need a regular grid. So its 2.22 million parameters for Darcy2D, most of them the
-    spectral decoder's, cannot be had here. There is no dropout. The paper's sizes there: width 128, 4 heads, 10
-    layers; and 96, 1, 4 for Burgers.
+    to a coarse one and back, need a regular grid. The paper's 2.22 million parameters for Darcy2D count these too, and
+    cannot be had here. There is no dropout. Sizes in the authors' code: width 96, 1 head and 4 layers for Burgers;
+    192, 4 and 6 for the inverse Darcy problem, which has the pointwise decoder.
 
     Args:
         in_channels: Coordinates and values of a point together.

@@ -36,7 +36,7 @@ class GNOT(nn.Module):
 
     Simplified: there is one input function, the values on the input points; parameters of a whole sample are channels
     of it, where the paper adds them to every query. MLPs at both ends have one hidden layer, and there is no dropout.
-    The authors' examples have width 128, 3 blocks and hidden layers 4 times as wide.
+    By default, the authors' code has width 64, 2 blocks of 2 experts, and hidden layers 4 times as wide.
 
     Args:
         in_channels: Coordinates and values of an input point together.

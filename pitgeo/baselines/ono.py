@@ -112,10 +112,10 @@ class ONO(nn.Module):
     In training, samples of a batch share the covariance of their features, and so depend on each other; in evaluation
     they do not.
 
-    Simplified: Att is Galerkin attention, one of those in the authors' code, and not the Nystroem attention of most of
+    Simplified: Att is Galerkin attention, one of those in the authors' code, and not the Nyström attention of most of
     their runs; the sum over points in the kernel is a mean, so that the answer does not grow with the number of
     points; there is no dropout. The covariance of the batch in training and the running one in evaluation are as in
-    the authors' code. Its sizes: width 128, 8 heads, 5 to 10 layers, 16 or 32 features.
+    the authors' code. Its sizes for Elasticity: width 128, 8 heads, 8 layers, 8 features.
 
     Args:
         in_channels: Coordinates and values of a point together.
