@@ -11,6 +11,10 @@ from pitgeo.baselines import (
     DeepONetOptions,
     FNOOptions,
     FNOPlusOptions,
+    GalerkinOptions,
+    GNOTOptions,
+    OFormerOptions,
+    ONOOptions,
     ShiftDeepONetOptions,
     TransolverOptions,
 )
@@ -125,6 +129,10 @@ MODELS: dict[str, type[ModelOptions]] = {
     "shift_deeponet": ShiftDeepONetOptions,
     "fno": FNOOptions,
     "fno_plus": FNOPlusOptions,
+    "galerkin": GalerkinOptions,
+    "oformer": OFormerOptions,
+    "gnot": GNOTOptions,
+    "ono": ONOOptions,
     "transolver": TransolverOptions,
 }
 

@@ -1,0 +1,183 @@
+"""Attention without a softmax over points: its cost grows with the number of points, not with its square."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.baselines.rotary import rotate
+from pitgeo.nn.dense import at_least_single
+
+Norm = Literal["layer", "instance", "softmax"]
+Place = Literal["none", "concatenated", "rotated"]
+
+
+class LinearAttention(nn.Module):
+    r"""Multi-head attention whose weights are products of features, summed over the sources first.
+
+    .. math::
+        \text{layer, instance:} \quad & y_i = \frac{1}{N} \sum_j (q_i \cdot \tilde{k}_j) \, \tilde{v}_j
+            = \frac{1}{N} q_i \, (\tilde{K}^T \tilde{V}) \\
+        \text{softmax:} \quad & y_i = \tilde{q}_i
+            + \frac{\sum_j (\tilde{q}_i \cdot \tilde{k}_j) \, v_j}{\sum_j \tilde{q}_i \cdot \tilde{k}_j}
+
+    for each head, with :math:`q = W_Q x_i`, :math:`k = W_K s_j`, :math:`v = W_V s_j`; a linear layer joins the heads.
+    The tilde is the norm: ``"layer"`` normalises the channels of every key and value, with learned scales of each head;
+    ``"instance"`` makes mean 0 and variance 1 of every channel over the points of a sample; ``"softmax"`` runs over the
+    channels of queries and keys. Positions come in after the norm: not at all, as coordinates before the channels of
+    queries, keys and values, or as a rotation of queries and keys. Sums over points are taken in single precision at
+    least.
+
+    Args:
+        channels: Size of each value, and of each result.
+        heads: Number of heads.
+        norm: What is normalised, and how.
+        place: How positions come in.
+        dimension: Axes of the positions; for concatenated ones.
+        head_channels: Size of a head; ``None`` for ``channels / heads``.
+        diagonal: Start with :math:`W_Q, W_K, W_V` as this factor times (a Xavier-uniform matrix plus the identity);
+            ``None`` for PyTorch's usual start.
+
+    Shapes:
+        - **x** ``[B, M, channels]``, **sources** ``[B, N, channels]``, **mask** ``[B, N]``, true where a source is,
+          or ``None`` if everywhere.
+        - **where**, **where_sources** coordinates ``[B, M, dimension]`` and ``[B, N, dimension]``, or angles of
+          :func:`~pitgeo.baselines.rotary.rotary_angles`.
+        - **output** ``[B, M, channels]``.
+
+    Raises:
+        ValueError: If ``norm`` or ``place`` is unknown, or ``heads`` does not divide ``channels`` where it must.
+
+    Example:
+        >>> x = torch.rand(3, 50, 8)
+        >>> LinearAttention(8, heads=2, norm="layer")(x, x).shape
+        torch.Size([3, 50, 8])
+
+    Reference:
+        ``"layer"``: Cao, NeurIPS 2021, Galerkin-type attention; ``"instance"``: Li et al., TMLR 2023;
+        ``"softmax"``: Hao et al., ICML 2023, normalised attention.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        heads: int,
+        norm: Norm,
+        place: Place = "none",
+        dimension: int = 0,
+        head_channels: int | None = None,
+        diagonal: float | None = None,
+    ) -> None:
+        super().__init__()
+        if norm not in ("layer", "instance", "softmax"):
+            raise ValueError(f"Expected 'norm' to be 'layer', 'instance' or 'softmax' (got {norm!r})")
+        if place not in ("none", "concatenated", "rotated"):
+            raise ValueError(f"Expected 'place' to be 'none', 'concatenated' or 'rotated' (got {place!r})")
+        if heads < 1 or (head_channels is None and channels % heads):
+            raise ValueError(f"Expected 'heads' to divide channels = {channels} (got {heads})")
+        self.heads, self.norm, self.place, self.diagonal = heads, norm, place, diagonal
+        size = channels // heads if head_channels is None else head_channels
+        bias = norm != "instance"  # which takes a constant away again
+        self.query = nn.Linear(channels, heads * size, bias)
+        self.key = nn.Linear(channels, heads * size, bias)
+        self.value = nn.Linear(channels, heads * size, bias)
+        self.norms = nn.ModuleList(_HeadNorm(heads, size) for _ in range(2 if norm == "layer" else 0))
+        more = dimension if place == "concatenated" else 0
+        self.out = nn.Linear(heads * (size + more), channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        for part in (self.query, self.key, self.value, self.out, *self.norms):
+            cast(nn.Linear, part).reset_parameters()
+        if self.diagonal is not None:
+            for layer in (self.query, self.key, self.value):
+                rows, columns = layer.weight.shape
+                nn.init.xavier_uniform_(layer.weight, self.diagonal)
+                identity = torch.eye(columns).repeat(math.ceil(rows / columns), 1)[:rows]
+                layer.weight.data += self.diagonal * identity
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        sources: Tensor,
+        mask: Tensor | None = None,
+        where: Tensor | None = None,
+        where_sources: Tensor | None = None,
+    ) -> Tensor:
+        """Attend."""
+        parts = ((self.query, x), (self.key, sources), (self.value, sources))
+        query, key, value = (layer(what).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer, what in parts)
+        dtype = value.dtype
+        with torch.autocast(x.device.type, enabled=False):  # sums over many points, and positions
+            query, key, value = (at_least_single(part) for part in (query, key, value))
+            query, key, value = self._normalised(query, key, value, mask)
+            if self.place != "none":
+                if where is None or where_sources is None:
+                    raise ValueError("Expected positions of points and sources with an attention that uses them")
+                query, key, value = self._placed(query, key, value, where.unsqueeze(1), where_sources.unsqueeze(1))
+            if mask is not None:
+                key = key.masked_fill(~mask.view(mask.shape[0], 1, -1, 1), 0)
+            out = query @ (key.transpose(-1, -2) @ value)
+            if self.norm == "softmax":
+                weights = query @ key.sum(-2).unsqueeze(-1)
+                out = query + out / weights.clamp(min=torch.finfo(weights.dtype).tiny)
+            else:
+                out = out / _count(mask, key)
+        return cast(Tensor, self.out(out.transpose(1, 2).flatten(2).to(dtype)))
+
+    def _normalised(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if self.norm == "softmax":
+            return query.softmax(-1), key.softmax(-1), value
+        if self.norm == "layer":
+            return query, self.norms[0](key), self.norms[1](value)
+        return query, _instance_norm(key, mask), _instance_norm(value, mask)
+
+    def _placed(
+        self, query: Tensor, key: Tensor, value: Tensor, where: Tensor, where_sources: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if self.place == "rotated":
+            return rotate(query, where), rotate(key, where_sources), value
+        first, second = (pos.expand(-1, self.heads, -1, -1).to(query.dtype) for pos in (where, where_sources))
+        return torch.cat([first, query], -1), torch.cat([second, key], -1), torch.cat([second, value], -1)
+
+
+class _HeadNorm(nn.Module):
+    """Layer norm of the channels of each head, with scales and shifts of its own."""
+
+    def __init__(self, heads: int, channels: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(heads, 1, channels))
+        self.bias = nn.Parameter(torch.empty(heads, 1, channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        normal = nn.functional.layer_norm(x, x.shape[-1:])
+        return normal * self.weight.to(x.dtype) + self.bias.to(x.dtype)
+
+
+def _count(mask: Tensor | None, points: Tensor) -> Tensor:
+    """Points of every sample, ``[B, 1, 1, 1]`` or a number alone."""
+    if mask is None:
+        return points.new_tensor(points.shape[-2])
+    return mask.sum(-1).view(-1, 1, 1, 1).to(points.dtype)
+
+
+def _instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Every channel ``[B, H, N, C]`` with mean 0 and variance 1 over the points of a sample."""
+    there = x.new_ones(1) if mask is None else mask.view(mask.shape[0], 1, -1, 1).to(x.dtype)
+    count = _count(mask, x)
+    centred = (x - (x * there).sum(-2, keepdim=True) / count) * there
+    variance = centred.square().sum(-2, keepdim=True) / count
+    return centred * (variance + 1e-5).rsqrt()
