@@ -23,7 +23,7 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions"],
+    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions", "InterpolatedFNO"],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",
@@ -51,7 +51,7 @@ PUBLIC = {
     ],
     "pitgeo.geometry": ["GEOMETRY", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
     "pitgeo.datasets.meshes": ["MeshOptions", "MeshSamples"],
-    "pitgeo.transforms": ["AttentionGraphs", "Compose", "LatentMesh", "UnitBox"],
+    "pitgeo.transforms": ["AttentionGraphs", "Compose", "GridInterpolation", "LatentMesh", "UnitBox"],
     "pitgeo.testing": [
         "assert_batch_independent",
         "assert_dataset",

@@ -1,5 +1,7 @@
 """Other operator models, on the same data by the same commands: one file each, with its options."""
 
-from pitgeo.baselines.fno import FNO, FNOOptions, FNOPlusOptions
+from pitgeo.baselines.fno import FNO
+from pitgeo.baselines.fno_options import FNOOptions, FNOPlusOptions
+from pitgeo.baselines.interpolated_fno import InterpolatedFNO
 
-__all__ = ["FNO", "FNOOptions", "FNOPlusOptions"]
+__all__ = ["FNO", "FNOOptions", "FNOPlusOptions", "InterpolatedFNO"]
