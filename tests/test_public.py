@@ -23,7 +23,15 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": ["FNO", "FNOOptions", "FNOPlusOptions", "InterpolatedFNO"],
+    "pitgeo.baselines": [
+        "Deformation",
+        "FNO",
+        "FNOOptions",
+        "FNOPlusOptions",
+        "GeoFNO",
+        "GeoFNOOptions",
+        "InterpolatedFNO",
+    ],
     "pitgeo.describe": ["Description", "FieldSummary", "Finding", "describe", "format_description"],
     "pitgeo.mesh": [
         "Mesh",

@@ -57,33 +57,46 @@ class SpectralConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve."""
-        grid, modes = tuple(x.shape[1:-1]), self.modes
+        grid = tuple(x.shape[1:-1])
         if len(grid) != self.dimension:
             raise ValueError(f"Expected 'x' to have shape [B, {self.dimension} axes, channels] (got {list(x.shape)})")
-        if modes > min(grid) // 2:
+        if self.modes > min(grid) // 2:
             raise ValueError(
                 f"Expected 'modes' to be at most half the points along every axis, {min(grid) // 2} on the grid {grid} "
-                f"(got {modes}); take fewer modes or a finer grid"
+                f"(got {self.modes}); take fewer modes or a finer grid"
             )
+        return self.values(self.times_weight(self.spectrum(x)), grid).to(x.dtype)
+
+    def spectrum(self, x: Tensor) -> Tensor:
+        """Sums over the grid with every frequency kept, ``[B, 2 m, ..., 2 m, m, in_channels]``, complex."""
         real = torch.float64 if x.dtype == torch.float64 else torch.float32
-        weight = torch.view_as_complex(self.weight.to(real).contiguous())
         last, *others = range(self.dimension, 0, -1)  # from the last axis on, so that the rest is done for few columns
-        spectrum = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, modes)
+        spectrum: Tensor = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, self.modes)
         for axis in others:
             spectrum = torch.fft.fft(spectrum, dim=axis)
-            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, grid[axis - 1] - modes, modes)
+            low = spectrum.narrow(axis, 0, self.modes)
+            high = spectrum.narrow(axis, x.shape[axis] - self.modes, self.modes)
             spectrum = torch.cat([low, high], axis)
-        spectrum = torch.einsum("b...i,...io->b...o", spectrum, weight)
+        return spectrum
+
+    def times_weight(self, spectrum: Tensor) -> Tensor:
+        """A spectrum's products with the weights, ``[B, 2 m, ..., 2 m, m, out_channels]``."""
+        weight = torch.view_as_complex(self.weight.to(spectrum.real.dtype).contiguous())
+        return torch.einsum("b...i,...io->b...o", spectrum, weight)
+
+    def values(self, spectrum: Tensor, grid: tuple[int, ...]) -> Tensor:
+        """Values ``[B, n_1, ..., n_D, channels]`` on a grid, from sums over one of so many points."""
+        last, *others = range(self.dimension, 0, -1)
         for axis in others:
-            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, modes, modes)
+            low, high = (spectrum.narrow(axis, first, self.modes) for first in (0, self.modes))
             shape = list(spectrum.shape)
-            shape[axis] = grid[axis - 1] - 2 * modes
+            shape[axis] = grid[axis - 1] - 2 * self.modes
             spectrum = torch.fft.ifft(torch.cat([low, spectrum.new_zeros(shape), high], axis), dim=axis)
         mean = spectrum.narrow(last, 0, 1).real  # not every device's transform leaves out the imaginary part itself
-        rest = spectrum.narrow(last, 1, modes - 1)
+        rest = spectrum.narrow(last, 1, self.modes - 1)
         spectrum = torch.cat([torch.complex(mean, torch.zeros_like(mean)), rest], last)
         values: Tensor = torch.fft.irfft(spectrum, grid[-1], dim=last)  # fills up with zeros
-        return values.to(x.dtype)
+        return values
 
 
 class FNO(nn.Module):
