@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from pitgeo.baselines import FNOOptions, FNOPlusOptions, GeoFNOOptions
+from pitgeo.baselines import FNOOptions, FNOPlusOptions, GeoFNOOptions, GINOOptions
 from pitgeo.metric import Metric
 from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
@@ -118,6 +118,7 @@ MODELS: dict[str, type[ModelOptions]] = {
     "fno": FNOOptions,
     "fno_plus": FNOPlusOptions,
     "geo_fno": GeoFNOOptions,
+    "gino": GINOOptions,
 }
 
 

@@ -28,6 +28,8 @@ PUBLIC = {
         "FNO",
         "FNOOptions",
         "FNOPlusOptions",
+        "GINO",
+        "GINOOptions",
         "GeoFNO",
         "GeoFNOOptions",
         "InterpolatedFNO",
