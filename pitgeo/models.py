@@ -12,6 +12,8 @@ from pitgeo.baselines import (
     FNOOptions,
     FNOPlusOptions,
     GalerkinOptions,
+    GeoFNOOptions,
+    GINOOptions,
     GNOTOptions,
     OFormerOptions,
     ONOOptions,
@@ -129,11 +131,13 @@ MODELS: dict[str, type[ModelOptions]] = {
     "shift_deeponet": ShiftDeepONetOptions,
     "fno": FNOOptions,
     "fno_plus": FNOPlusOptions,
+    "geo_fno": GeoFNOOptions,
     "galerkin": GalerkinOptions,
     "oformer": OFormerOptions,
     "gnot": GNOTOptions,
     "ono": ONOOptions,
     "transolver": TransolverOptions,
+    "gino": GINOOptions,
 }
 
 

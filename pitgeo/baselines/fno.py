@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Literal, cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import gelu, pad
 
 from pitgeo.data import PointData
-from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import mlp
-from pitgeo.transforms import Compose
 
 
 class SpectralConvolution(nn.Module):
@@ -60,33 +57,46 @@ class SpectralConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve."""
-        grid, modes = tuple(x.shape[1:-1]), self.modes
+        grid = tuple(x.shape[1:-1])
         if len(grid) != self.dimension:
             raise ValueError(f"Expected 'x' to have shape [B, {self.dimension} axes, channels] (got {list(x.shape)})")
-        if modes > min(grid) // 2:
+        if self.modes > min(grid) // 2:
             raise ValueError(
                 f"Expected 'modes' to be at most half the points along every axis, {min(grid) // 2} on the grid {grid} "
-                f"(got {modes}); take fewer modes or a finer grid"
+                f"(got {self.modes}); take fewer modes or a finer grid"
             )
+        return self.values(self.times_weight(self.spectrum(x)), grid).to(x.dtype)
+
+    def spectrum(self, x: Tensor) -> Tensor:
+        """Sums over the grid with every frequency kept, ``[B, 2 m, ..., 2 m, m, in_channels]``, complex."""
         real = torch.float64 if x.dtype == torch.float64 else torch.float32
-        weight = torch.view_as_complex(self.weight.to(real).contiguous())
         last, *others = range(self.dimension, 0, -1)  # from the last axis on, so that the rest is done for few columns
-        spectrum = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, modes)
+        spectrum: Tensor = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, self.modes)
         for axis in others:
             spectrum = torch.fft.fft(spectrum, dim=axis)
-            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, grid[axis - 1] - modes, modes)
+            low = spectrum.narrow(axis, 0, self.modes)
+            high = spectrum.narrow(axis, x.shape[axis] - self.modes, self.modes)
             spectrum = torch.cat([low, high], axis)
-        spectrum = torch.einsum("b...i,...io->b...o", spectrum, weight)
+        return spectrum
+
+    def times_weight(self, spectrum: Tensor) -> Tensor:
+        """A spectrum's products with the weights, ``[B, 2 m, ..., 2 m, m, out_channels]``."""
+        weight = torch.view_as_complex(self.weight.to(spectrum.real.dtype).contiguous())
+        return torch.einsum("b...i,...io->b...o", spectrum, weight)
+
+    def values(self, spectrum: Tensor, grid: tuple[int, ...]) -> Tensor:
+        """Values ``[B, n_1, ..., n_D, channels]`` on a grid, from sums over one of so many points."""
+        last, *others = range(self.dimension, 0, -1)
         for axis in others:
-            low, high = spectrum.narrow(axis, 0, modes), spectrum.narrow(axis, modes, modes)
+            low, high = (spectrum.narrow(axis, first, self.modes) for first in (0, self.modes))
             shape = list(spectrum.shape)
-            shape[axis] = grid[axis - 1] - 2 * modes
+            shape[axis] = grid[axis - 1] - 2 * self.modes
             spectrum = torch.fft.ifft(torch.cat([low, spectrum.new_zeros(shape), high], axis), dim=axis)
         mean = spectrum.narrow(last, 0, 1).real  # not every device's transform leaves out the imaginary part itself
-        rest = spectrum.narrow(last, 1, modes - 1)
+        rest = spectrum.narrow(last, 1, self.modes - 1)
         spectrum = torch.cat([torch.complex(mean, torch.zeros_like(mean)), rest], last)
         values: Tensor = torch.fft.irfft(spectrum, grid[-1], dim=last)  # fills up with zeros
-        return values.to(x.dtype)
+        return values
 
 
 class FNO(nn.Module):
@@ -158,6 +168,7 @@ class FNO(nn.Module):
             raise ValueError(f"Expected 'padding' to be a share of the grid from 0 to 1 (got {padding})")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.dimension, self.padding = dimension, padding
+        self.name = "fno" if block == "fno" else "fno_plus"
         self.lift = nn.Linear(in_channels, width)
         self.blocks = nn.ModuleList(_Block(width, dimension, modes, block) for _ in range(layers))
         self.head = mlp(width, (2 if dimension == 1 else 4) * width, out_channels)
@@ -166,16 +177,21 @@ class FNO(nn.Module):
         """Values at the points."""
         grid = self._check(data)
         rows = data.x.shape[:-1]
-        with torch.autocast(data.x.device.type, enabled=False):  # positions are among the inputs
-            lifted = self.lift(torch.cat([data.pos.expand(*rows, -1), data.x], -1))
-        hidden = self._padded(lifted.reshape(data.samples, *grid, -1))
+        features = torch.cat([data.pos.expand(*rows, -1), data.x], -1)
+        return self.on_grid(features.reshape(data.samples, *grid, -1)).reshape(*rows, -1)
+
+    def on_grid(self, x: Tensor) -> Tensor:
+        """Values ``[B, n_1, ..., n_D, out_channels]`` on a grid, from ``[B, n_1, ..., n_D, in_channels]`` there."""
+        grid = x.shape[1:-1]
+        with torch.autocast(x.device.type, enabled=False):  # positions are among the inputs
+            hidden = self._padded(self.lift(x))
         for number, block in enumerate(self.blocks, 1):
             hidden = block(hidden)
             if number < len(self.blocks):
                 hidden = gelu(hidden)
         for axis, points in enumerate(grid, 1):
             hidden = hidden.narrow(axis, 0, points)
-        return cast(Tensor, self.head(hidden.reshape(*rows, -1)))
+        return cast(Tensor, self.head(hidden))
 
     def _padded(self, x: Tensor) -> Tensor:
         if self.padding == 0:
@@ -183,25 +199,22 @@ class FNO(nn.Module):
         extra = [math.ceil(self.padding * points) for points in x.shape[1:-1]]
         return pad(x, [0, 0, *(zeros for points in reversed(extra) for zeros in (0, points))])
 
+    @property
+    def _instead(self) -> str:
+        cells = [64] * self.dimension
+        return f"set model.{self.name}.cells = {cells} to interpolate to a grid and back, or use the model 'pit'"
+
     def _check(self, data: PointData) -> tuple[int, ...]:
-        if data.input_dim != self.in_channels:
-            raise ValueError(
-                f"Expected {self.in_channels} input channels, coordinates and values together "
-                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
-            )
-        dtype = self.lift.weight.dtype
-        if data.pos.dtype != dtype or data.x.dtype != dtype:
-            raise ValueError(
-                f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
-                f"convert the sample, as with .float(), or the model, as with .double()"
-            )
+        check_input(data, self.in_channels, self.lift.weight.dtype)
         if not data.coincide("input", "output"):
-            raise ValueError("Expected output points that are the input points with an FNO (got others)")
+            raise ValueError(
+                f"Expected output points that are the input points with an FNO (got others); {self._instead}"
+            )
         grid = data.common_grid
         if grid is None:
             raise ValueError(
-                "Expected points on a regular grid, with their number along each axis in the sample's 'grid' (got no "
-                "grid); interpolate to a grid, or use the model 'pit'"
+                f"Expected points on a regular grid, with their number along each axis in the sample's 'grid' (got no "
+                f"grid); {self._instead}"
             )
         if len(grid) != self.dimension:
             raise ValueError(f"Expected a grid of {self.dimension} axes, the model's 'dimension' (got {grid})")
@@ -212,6 +225,20 @@ class FNO(nn.Module):
                 f"(got {data.pos.shape[0]} in {samples} sample(s))"
             )
         return grid
+
+
+def check_input(data: PointData, channels: int, dtype: torch.dtype) -> None:
+    """Raise a ``ValueError`` unless the data has these input channels, coordinates and values, of this type."""
+    if data.input_dim != channels:
+        raise ValueError(
+            f"Expected {channels} input channels, coordinates and values together "
+            f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
+        )
+    if data.pos.dtype != dtype or data.x.dtype != dtype:
+        raise ValueError(
+            f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
+            f"convert the sample, as with .float(), or the model, as with .double()"
+        )
 
 
 class _Block(nn.Module):
@@ -225,36 +252,3 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.mlp(self.convolution(x)) + self.linear(x))
-
-
-class FNOOptions(ModelOptions):
-    """Options of ``model.name = "fno"``, see :class:`FNO`; for data on regular grids."""
-
-    block: ClassVar[Literal["fno", "fno++"]] = "fno"
-    modes: Count = 12
-    width: Count = 32
-    layers: Count = 4
-    padding: Annotated[float, Field(ge=0, le=1)] = 0.0
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
-
-    def build(self, shape: Shape) -> nn.Module:
-        """A new model."""
-        return FNO(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
-            self.modes,
-            self.width,
-            self.layers,
-            self.block,
-            self.padding,
-        )
-
-
-class FNOPlusOptions(FNOOptions):
-    """Options of ``model.name = "fno_plus"``: FNO++, as the paper's comparison names it."""
-
-    block: ClassVar[Literal["fno", "fno++"]] = "fno++"

@@ -297,7 +297,8 @@ def without_grid():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: model()(without_grid()), "regular grid.*'pit'"),
+        (lambda: model()(without_grid()), r"regular grid.*model\.fno_plus\.cells = \[64, 64\].*'pit'"),
+        (lambda: model(block="fno")(without_grid()), r"model\.fno\.cells = \[64, 64\]"),
         (lambda: model()(Batch.from_data_list([without_grid()] * 2)), "regular grid"),
         (lambda: model()(changed(grid=(10, 15))), r"150 points .* \(10, 15\) \(got 140 in 1"),
         (lambda: model()(Batch.from_data_list([changed(grid=(10, 15))] * 2)), r"150 points .* \(got 280 in 2"),
@@ -310,7 +311,7 @@ def without_grid():
         (lambda: model().float()(sample()), r"\.float\(\)"),
         (
             lambda: model()(PointData(pos=points((10, 14)), x=sample().x, pos_out=torch.rand(3, 2).double())),
-            "output points",
+            r"output points.*model\.fno_plus\.cells",
         ),
         (lambda: SpectralConvolution(1, 1, 2, 2)(torch.rand(1, 8, 1)), "2 axes"),
         (lambda: FNO(5, 1, 4), "'dimension'"),

@@ -1,0 +1,69 @@
+"""A learned map from the points of a mesh to a torus."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+from torch import Tensor, nn
+
+_CENTER = -1e-4  # of angles and radii: just outside of the box, lest a point lie on it
+
+
+class Deformation(nn.Module):
+    r"""The identity and a network of a point's place and of a code of its sample.
+
+    .. math::
+        \xi = p + p \odot \operatorname{MLP}(c, \operatorname{Linear}(z), \sin(\pi 2^j z), \cos(\pi 2^j z)), \qquad
+        z = (p, \lVert p - o \rVert, \operatorname{angle}(p - o))
+
+    with :math:`o` by the origin, a corner of the box, :math:`j` from 0 to ``width / 4 - 1``, a linear map of the code
+    :math:`c`, and tanh in the MLP. The angle is there in two dimensions alone. All of it runs in single precision, or
+    double, whatever autocast says.
+
+    Args:
+        dimension: Axes of the positions.
+        code_channels: Size of the code; 0 for none.
+        width: Size of each part of the MLP's input; the MLP is four times as wide. A multiple of 4.
+
+    Shapes:
+        - **pos** ``[B, N, dimension]``, from 0 to 1.
+        - **code** ``[B, code_channels]``, or ``None`` without one.
+        - **output** ``[B, N, dimension]``.
+
+    Raises:
+        ValueError: If ``width`` is not a positive multiple of 4.
+
+    Reference:
+        Li et al., arXiv:2207.05209, section 3, and ``elasticity/elas_geofno.py`` of neuraloperator/Geo-FNO.
+    """
+
+    def __init__(self, dimension: int, code_channels: int = 0, width: int = 32) -> None:
+        super().__init__()
+        if width < 4 or width % 4:
+            raise ValueError(f"Expected 'width' to be a positive multiple of 4 (got {width})")
+        self.dimension, self.code_channels, self.octaves = dimension, code_channels, width // 4
+        features = dimension + 1 + (dimension == 2)
+        self.lift = nn.Linear(features, width)
+        self.code = nn.Linear(code_channels, width) if code_channels else None
+        inputs = width + 2 * features * self.octaves + (width if code_channels else 0)
+        sizes = [inputs, 4 * width, 4 * width, 4 * width]
+        layers = (part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.Tanh()))
+        self.network = nn.Sequential(*layers, nn.Linear(4 * width, dimension))
+
+    def forward(self, pos: Tensor, code: Tensor | None) -> Tensor:
+        """Deform."""
+        with torch.autocast(pos.device.type, enabled=False):
+            apart = pos - _CENTER
+            place = [pos, apart.norm(dim=-1, keepdim=True)]
+            if self.dimension == 2:
+                place.append(torch.atan2(apart[..., 1:], apart[..., :1]))
+            features = torch.cat(place, -1)
+            octaves = math.pi * 2.0 ** torch.arange(self.octaves, dtype=pos.dtype, device=pos.device)
+            angles = (features.unsqueeze(-1) * octaves).flatten(-2)
+            parts = [self.lift(features), angles.sin(), angles.cos()]
+            if self.code is not None and code is not None:
+                parts.insert(0, self.code(code).unsqueeze(1).expand(-1, pos.shape[1], -1))
+            moved: Tensor = pos + pos * self.network(torch.cat(parts, -1))
+            return moved
