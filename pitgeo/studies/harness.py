@@ -89,9 +89,12 @@ class Harness:
         if twice := [entry.label for entry in entries if groups.count(entry.group) > 1]:
             raise ValueError(f"Expected labels that differ in their letters and digits (got {', '.join(twice)})")
         configs = self._claim(entries)
-        for options in dict.fromkeys(config.data.options for config in configs):  # files are made once, not by each run
-            if not options.is_ready():
-                options.prepare(self.settings.progress)
+        for config in configs:  # files are made once, not by each run
+            if not config.data.options.is_ready():
+                config.data.options.prepare(self.settings.progress)
+        for entry in entries:  # what failed before is tried again
+            for name in ("calibration", *self._seeds()):
+                (self.output / "runs" / entry.group / name / "failed.txt").unlink(missing_ok=True)
         entries = self._calibrate(entries)
         epochs = self.epochs()
         calls = [(entry, seed, epochs.get(entry.group)) for seed in range(self.settings.seeds) for entry in entries]
@@ -201,8 +204,9 @@ class Harness:
 
     def _train(self, entry: Entry, seed: int, epochs: int | None) -> None:
         """Train, unless that is done already or cannot be, and test at the entry's resolutions."""
-        folder = self.output / "runs" / entry.group / f"seed{seed}"
-        if any(self._is_refused(earlier) for earlier in self.folders(entry) if earlier.name != folder.name):
+        group = self.output / "runs" / entry.group
+        folder = group / f"seed{seed}"
+        if any(self._is_refused(group / name) for name in self._seeds()):
             return
         count = epochs or self.settings.budget.epochs
         if count is None or not self._attempt(entry, seed, count, folder.name):
@@ -222,8 +226,6 @@ class Harness:
     def _attempt(self, entry: Entry, seed: int, epochs: int, name: str) -> bool:
         """Train; where failures are kept, say whether that went well."""
         folder = self.output / "runs" / entry.group / name
-        note = folder / "failed.txt"
-        note.unlink(missing_ok=True)
         changes = [*self.settings.overrides, *entry.changes, f"training.seed={seed}", f"training.epochs={epochs}"]
         try:
             train_once(folder, entry.config, changes, self.settings.threads)
@@ -231,9 +233,12 @@ class Harness:
             if self.failures == "raise":
                 raise
             log.debug("%s", error)
-            write_atomic(note, error.reason.encode())
+            write_atomic(folder / "failed.txt", error.reason.encode())
             return False
         return True
+
+    def _seeds(self) -> list[str]:
+        return [f"seed{seed}" for seed in range(self.settings.seeds)]
 
     def _is_refused(self, folder: Path) -> bool:
         """Whether a run failed before its first epoch was over: then others of its entry do so too."""
