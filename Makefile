@@ -1,23 +1,27 @@
 # make train   install if needed, train on two CPU cores, evaluate, draw pictures, write predicted meshes
 # make test    install if needed, run the tests
 # make lint    style, types and the direction of imports
-# make report  train over several seeds and write the README's table
+# make compare train models over several seeds on one budget and write the README's table
 # make clean   remove caches (kept: .venv, runs/ and data)
 #
 # PYTHON   the interpreter that .venv is made with, 3.10 to 3.13
 # TORCH    the torch that is installed, one requirement for pip
 # JOBS     files compiled at a time; each takes about 1 GB of memory
+# MODELS   what 'make compare' trains, names with commas, or all
+# BUDGET   what each of them may use, as in 4min or 50epochs
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 CONFIG := configs/elasticity_quick.toml
 RUN := runs/quick
+MODELS ?= pit,mlp
+BUDGET ?= 4min
 
 VENV := .venv
 RUNPY := $(VENV)/bin/python
 PIP := $(RUNPY) -m pip --disable-pip-version-check
 
-.PHONY: train test lint report setup clean
+.PHONY: train test lint compare setup clean
 .DELETE_ON_ERROR:
 
 train: setup
@@ -33,8 +37,8 @@ lint: setup
 	$(RUNPY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
-report: setup
-	$(RUNPY) scripts/report.py $(CONFIG)
+compare: setup
+	$(RUNPY) scripts/compare.py $(CONFIG) --models $(MODELS) --seeds 3 --budget $(BUDGET)
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

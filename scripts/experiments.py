@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pitgeo.studies import STUDIES, Settings, run_study
+from pitgeo.studies import STUDIES, Budget, Settings, run_study
 from pitgeo.studies.cost import run_cost
 
 if __name__ == "__main__":
@@ -12,8 +12,8 @@ if __name__ == "__main__":
     parser.add_argument(
         "studies", nargs="+", choices=[*names, "all"], metavar="STUDY", help=f"{', '.join(names)}, or all"
     )
-    parser.add_argument("--minutes", type=float, default=3.0, help="training time of every run (default: 3)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="SEED", help="default: 0")
+    parser.add_argument("--budget", default="3min", help="of every run, as in 3min (the default) or 50epochs")
+    parser.add_argument("--seeds", type=int, default=1, help="how many, from 0 on (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side, sharing the cores (default: 1)")
     parser.add_argument("--benchmarks", nargs="+", metavar="NAME", help="instead of a study's default two")
     parser.add_argument("--variants", nargs="+", metavar="LABEL", help="instead of all variants of a study")
@@ -22,7 +22,7 @@ if __name__ == "__main__":
     parser.add_argument("--output", type=Path, default=Path("runs/experiments"), metavar="DIR")
     options = parser.parse_args()
     try:
-        settings = Settings(options.minutes, tuple(options.seeds), options.jobs, tuple(options.set))
+        settings = Settings(Budget.parse(options.budget), options.seeds, options.jobs, tuple(options.set))
         for name in names if "all" in options.studies else options.studies:
             output = options.output / name
             if name == "cost":

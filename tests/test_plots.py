@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from pitgeo import plots
-from pitgeo.plots import fields, numbers, style
+from pitgeo.plots import comparisons, fields, numbers, style
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         saved.append(figure)
         return save(figure, output)
 
-    for module in (fields, numbers):
+    for module in (comparisons, fields, numbers):
         monkeypatch.setattr(module, "save", keep)
     return saved
 
@@ -165,3 +165,36 @@ def test_error_growth_and_trends(tmp_path: Path, figures: list[Figure]) -> None:
     for draw in (lambda: plots.error_growth({}, "x"), lambda: plots.trends({}, "x", ("a", "b"))):
         with pytest.raises(ValueError, match="at least one"):
             draw()
+
+
+def test_errors_over_time_and_size_have_a_colour_a_method(tmp_path: Path, figures: list[Figure]) -> None:
+    curves = {"a": [([1, 2, 3], [0.5, 0.4, 0.3]), ([3, 4, 5], [0.7, 0.2, 0.5])], "b": [([1.0], [0.9])]}
+    assert plots.error_times(curves, tmp_path / "t.png", ("minutes", "error")).exists()
+    sizes = {"a": (2000, [0.1, 0.3]), "b": (3e6, [0.2])}
+    assert plots.error_sizes(sizes, tmp_path / "s.png", ("n", "e"), {"c": 1}).exists()
+    times, dots = (figure.axes[0] for figure in figures)
+    mean = times.lines[0]
+    assert np.allclose(mean.get_xdata(), [2, 3, 4]) and np.allclose(mean.get_ydata(), [0.6, 0.3, 0.4])
+    (band,) = times.collections
+    assert np.allclose(np.sort(band.get_paths()[0].vertices[:, 1])[[0, -1]], [0.2, 0.7])
+    legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in (times, dots)]
+    assert legends == [["b", "a"], ["a", "b", "c"]]  # from the highest to the lowest; controls last
+    colors = [{line.get_label(): line.get_color() for line in ax.lines} for ax in (times, dots)]
+    assert colors[0]["a"] == colors[1]["a"] != colors[0]["b"] == colors[1]["b"]
+    assert "3M" in [dots.xaxis.get_major_formatter()(value) for value in (2e3, 3e6)]
+    assert len(set(style.cycle(16))) == 16
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.error_times({}, "x", ("a", "b")),
+        lambda: plots.error_times({"a": []}, "x", ("a", "b")),
+        lambda: plots.error_times({"a": [([1], [0.0])]}, "x", ("a", "b")),
+        lambda: plots.error_sizes({}, "x", ("a", "b")),
+        lambda: plots.error_sizes({"a": (0, [1])}, "x", ("a", "b")),
+    ],
+)
+def test_comparisons_want_positive_numbers(draw: Any) -> None:
+    with pytest.raises(ValueError, match="Expected"):
+        draw()

@@ -20,6 +20,7 @@ from pitgeo.datasets.grid_options import (
     VorticityOptions,
 )
 from pitgeo.datasets.meshes import MeshOptions
+from pitgeo.datasets.smoothing import SmoothingOptions
 
 
 class ElasticityOptions(BenchmarkOptions):
@@ -85,4 +86,5 @@ DATASETS: dict[str, type[DataOptions]] = {
     "naca": NACAOptions,
     "holed_poisson": HoledPoissonOptions,
     "airfoil_transonic": AirfoilTransonicOptions,
+    "smoothing": SmoothingOptions,
 }

@@ -3,6 +3,7 @@
 Every function takes plain arrays, writes one PNG and returns its path.
 """
 
+from pitgeo.plots.comparisons import error_sizes, error_times
 from pitgeo.plots.fields import FieldSample, field_curves, field_triptych, latent_mesh
 from pitgeo.plots.meshes import MeshSample, mesh_fields
 from pitgeo.plots.numbers import error_growth, length_scales, loss_curves, method_errors, trends
@@ -12,6 +13,8 @@ __all__ = [
     "FieldSample",
     "MeshSample",
     "error_growth",
+    "error_sizes",
+    "error_times",
     "field_curves",
     "field_triptych",
     "latent_mesh",

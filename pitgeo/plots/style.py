@@ -23,8 +23,9 @@ BLUE, ORANGE, GREY = "#2a6f97", "#d1603d", "#7a7a7a"
 
 
 def cycle(count: int) -> list[str]:
-    """Colours of that many curves."""
-    colors = [BLUE, ORANGE, "#4f9d69", "#8e6bb0", GREY, "#c49a2c"]
+    """Colours of that many curves, all different up to sixteen of them."""
+    colors = [BLUE, ORANGE, "#4f9d69", "#8e6bb0", GREY, "#c49a2c", "#1b1b1b", "#d46a9f", "#56b4d9", "#8c4b2f",
+              "#a6c23a", "#2b3a8f", "#e8a27c", "#0e8f83", "#a3182f", "#c0b3e0"]  # fmt: skip
     return [colors[number % len(colors)] for number in range(count)]
 
 

@@ -14,7 +14,7 @@ import torch
 
 from pitgeo import plots
 from pitgeo.evaluation import versions, write_json
-from pitgeo.report import machine
+from pitgeo.machine import machine
 from pitgeo.studies.speed.measure import measure
 from pitgeo.studies.speed.networks import darcy2d
 from pitgeo.studies.speed.works import network_step

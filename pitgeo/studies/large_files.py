@@ -23,10 +23,10 @@ import torch
 from pitgeo import predict
 from pitgeo.config import parse_config
 from pitgeo.evaluation import versions, write_json
+from pitgeo.machine import machine
 from pitgeo.memory import keep_memory
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
-from pitgeo.report import machine
 from pitgeo.run import _module, read_parts
 from pitgeo.studies.speed.measure import peak_mb
 from pitgeo.surrogate import DEFAULTS

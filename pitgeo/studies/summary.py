@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pitgeo import plots
+from pitgeo.studies.settings import Budget
 from pitgeo.studies.table import Study
 
 NORM = {"inviscid_burgers": "relative_l1_median", "shock_tube": "relative_l1_median"}
@@ -32,6 +33,11 @@ def groups(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[st
 def paired(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]], key: str) -> dict[str, Any] | None:
     """How a variant compares with the first one on the seeds they share.
 
+    Args:
+        first: Runs of the first one.
+        second: Runs of the other; one without a seed (``None``) is compared with all of them.
+        key: The error.
+
     Returns:
         ``seeds``: how many they share; ``ratio``: the geometric mean of the errors' ratios; ``worse``: on how many
         seeds the variant's error is larger; ``None`` without a common seed.
@@ -41,7 +47,12 @@ def paired(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]], ke
         {'seeds': 2, 'ratio': 2.0, 'worse': 2}
     """
     base = {row["seed"]: row[key] for row in first}
-    pairs = [(base[row["seed"]], row[key]) for row in second if row["seed"] in base]
+    pairs = [
+        (reference, row[key])
+        for row in second
+        for seed, reference in base.items()
+        if row["seed"] is None or row["seed"] == seed
+    ]
     if not pairs:
         return None
     ratio = statistics.geometric_mean(error / reference for reference, error in pairs)
@@ -76,8 +87,8 @@ def format_study(study: Study, result: dict[str, Any]) -> str:
     lines += [
         f"![{study.title}]({result['study']}.png)",
         "",
-        f"Quick configurations; {result['minutes']:g} minutes of training a run, turned into epochs "
-        f"by timing two epochs first; {result['jobs']} at a time with {result['threads']} threads each. Errors: mean "
+        f"Quick configurations; {Budget.parse(result['budget']).words}; {result['jobs']} at a time with "
+        f"{result['threads']} threads each. Errors: mean "
         f"± standard deviation over seeds of the number named (over test samples); quartiles are those of the test "
         f"samples, averaged over seeds.",
         "",
@@ -121,7 +132,7 @@ def _line(label: str, rows: Sequence[dict[str, Any]], first: Sequence[dict[str, 
     comparison = None if rows is first else paired(first, rows, key)
     cells = [
         label,
-        _spread([row[key] for row in rows]),
+        spread([row[key] for row in rows]),
         f"{statistics.fmean(row[f'{norm}_lower_quartile'] for row in rows):.4f}",
         f"{statistics.fmean(row[f'{norm}_upper_quartile'] for row in rows):.4f}",
         "" if comparison is None else f"{comparison['ratio']:.2f} ({comparison['worse']} of {comparison['seeds']})",
@@ -140,10 +151,11 @@ def _resolutions(variants: dict[str, list[dict[str, Any]]], key: str) -> list[st
         cells = []
         for size in sizes:
             values = [row["resolutions"][str(size)][key] for row in rows if str(size) in row["resolutions"]]
-            cells.append(_spread(values) if values else "")
+            cells.append(spread(values) if values else "")
         lines.append(f"| {label} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
-def _spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float]) -> str:
+    """Mean, and standard deviation where there are several."""
     return f"{statistics.fmean(values):.4f}" + (f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else "")

@@ -22,7 +22,7 @@ import torch
 from tqdm import tqdm
 
 from pitgeo.evaluation import versions, write_json
-from pitgeo.report import machine
+from pitgeo.machine import machine
 from pitgeo.studies.speed.table import GROWING, WORKS
 from pitgeo.training.checkpoint_io import write_atomic
 

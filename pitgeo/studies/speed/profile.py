@@ -13,7 +13,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from pitgeo.evaluation import versions, write_json
-from pitgeo.report import machine
+from pitgeo.machine import machine
 from pitgeo.studies.speed.measure import measure
 from pitgeo.studies.speed.operations import machine_rates, training_operations
 from pitgeo.studies.speed.table import NETWORKS

@@ -1,0 +1,52 @@
+"""The control that looks at no input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pitgeo.config import RunConfig
+from pitgeo.metrics import relative_error
+from pitgeo.scores import NORMS, summary
+
+LABEL = "training mean field"
+
+
+def mean_field(config: RunConfig) -> dict[str, Any]:
+    """Test errors of predicting, at point number i, the mean of all training targets at their point number i.
+
+    Args:
+        config: The run, for its data.
+
+    Returns:
+        ``errors`` of every channel, with the keys of an evaluation.
+
+    Raises:
+        ValueError: If samples have different numbers of points, so that points of one number do not correspond, or a
+            target does not belong to all points.
+    """
+    options = config.data.options
+    training, test = options.training_parts()[0], options.test_samples()
+    shapes = {tuple(sample.y.shape) for samples in (training, test) for sample in samples}
+    if len(shapes) != 1:
+        raise ValueError(f"Expected all samples to have one number of points for a mean field (got {sorted(shapes)})")
+    table, first = options.table(training[0]), training[0]
+    if table.scalars or "y_mask" in first:
+        raise ValueError("Expected targets that all belong to the same points for a mean field (got others)")
+    mean = torch.zeros_like(first.y, dtype=torch.float64)
+    for sample in training:
+        mean += sample.y
+    mean /= len(training)
+    channels = [field.channels for field in table.targets]
+    groups = channels * (mean.shape[1] // sum(channels)) if max(channels) > 1 else None
+    found = {
+        name: torch.cat([relative_error(mean, sample.y.double(), norm=norm, groups=groups) for sample in test]).numpy()
+        for name, norm in NORMS
+    }
+    return {
+        "errors": {
+            str(channel): {name: summary(values[:, channel]) for name, values in found.items()}
+            for channel in range(mean.shape[1])
+        }
+    }
