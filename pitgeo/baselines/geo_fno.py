@@ -35,8 +35,8 @@ class GeoFNO(nn.Module):
     :math:`c` has the means of the input values over a sample: where those are parameters of its geometry, the
     parameters. Points may lie anywhere, and output points elsewhere than input points.
 
-    It follows the authors' script for Elasticity, with modes 12, width 32 and a grid of 40 x 40, whose parameters it
-    has: 1,546,403 by that script's count, in which a complex weight is one, less 12,416 of a layer that the script
+    It follows the authors' script for Elasticity, ``elasticity/elas_geofno.py``, with modes 12, width 32 and a grid of
+    40 x 40, whose parameters it has: 1,546,403, where a complex weight is one, less 12,416 of a layer that the script
     makes and never uses, and more for other channels, as that script lifts the coordinates alone. Otherwise here:
     transforms of points are means, not sums, and those back to points are divided by the number of nodes, so that
     neither number changes what a weight means; coordinates of the grid are ``i / n``, as its transform takes them;

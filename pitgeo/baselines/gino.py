@@ -48,11 +48,11 @@ class GINO(nn.Module):
         dimension: Axes of the positions: 1, 2 or 3.
         extent: Size of the meshes.
         spacing: Distance between neighbouring input points.
-        modes: Frequencies kept, of either sign; the paper: 8 of each sign in 3D.
-        width: Channels of the FNO; the paper: 64.
+        modes: Frequencies kept, of either sign; the package's default: 8.
+        width: Channels of the FNO; the package's default: 64.
         layers: Layers of the FNO.
-        nodes: Points of the grid along each axis; the paper: 64. The kernels have 64, 64 and 128, 64 hidden channels;
-            the package's: 80, 80, 80 and 512, 256.
+        nodes: Points of the grid along each axis. The kernels have 64, 64 and 128, 64 hidden channels; the package's
+            default: 80, 80, 80 and 512, 256.
 
     Shapes:
         - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``, ``[B, N, in_channels - D]`` on a shared mesh.
