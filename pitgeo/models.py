@@ -25,7 +25,7 @@ from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
-__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build"]
+__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build", "parameter_count"]
 
 
 class LatentOptions(Options):
@@ -139,6 +139,11 @@ MODELS: dict[str, type[ModelOptions]] = {
     "transolver": TransolverOptions,
     "gino": GINOOptions,
 }
+
+
+def parameter_count(model: nn.Module) -> int:
+    """How many numbers are trained; a complex one is two."""
+    return sum(value.numel() * (2 if value.is_complex() else 1) for value in model.parameters())
 
 
 def build(options: ModelOptions, shape: Shape) -> nn.Module:

@@ -18,7 +18,7 @@ from pitgeo.datasets.meshes.manifest import find_files
 from pitgeo.ensemble import Ensemble, read_ensemble
 from pitgeo.mesh import read_mesh, result_name, write_mesh
 from pitgeo.mesh_predictor import MeshPredictor
-from pitgeo.models import Shape, build
+from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
 from pitgeo.nn import PiT
@@ -57,7 +57,7 @@ class Predictor(MeshPredictor):
     @property
     def parameters(self) -> int:
         """Number of trained parameters."""
-        return sum(parameter.numel() for parameter in self.model.parameters())
+        return parameter_count(self.model)
 
     def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> Tensor:
         """Values ``[M, K]`` at the output points of one raw sample, or of several one after another.

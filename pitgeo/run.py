@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
 
 from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
@@ -23,7 +22,7 @@ from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
-from pitgeo.models import Shape, build
+from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
 from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
@@ -103,7 +102,7 @@ def train(
                     write_json(output / "split.json", split)
             log.info(
                 "Training %s parameters on %d samples, %d held out for validation; results go to %s",
-                f"{_parameters(module.model):,}",
+                f"{parameter_count(module.model):,}",
                 len(samples),
                 len(held_out),
                 output,
@@ -136,7 +135,7 @@ def dry_run(config: RunConfig) -> list[str]:
         f"output points: {output.shape[0]}",
         f"output channels: {sample.y.shape[1]} ({', '.join(labels)})",
         f"model: {config.model.name}",
-        f"parameters: {_parameters(model):,}",
+        f"parameters: {parameter_count(model):,}",
     ]
 
 
@@ -234,10 +233,6 @@ def _seed(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
-
-
-def _parameters(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 @contextmanager

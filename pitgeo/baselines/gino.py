@@ -40,7 +40,6 @@ class GINO(nn.Module):
       30,000 points.
     - Its spectral convolutions are of single precision; in a model in double precision all else is in double. Under
       autocast all of it runs in the precision of the model.
-    - The number of its parameters counts a complex weight once.
 
     Args:
         in_channels: Coordinates and values of an input point together.
