@@ -12,6 +12,7 @@ from pitgeo.processes import cores
 
 _BOXES = 4096  # of sources, at most: every group of targets is compared with all of them
 _TARGETS, _TOGETHER = 256, 2**17  # in a group: at most, and times k
+_AT_ONCE = 2**21  # distances held by a thread
 
 
 def nearest_in_boxes(targets: Array, sources: Array, k: int, slack: float) -> tuple[NDArray[np.int32], Numbers]:
@@ -62,8 +63,10 @@ def _search(targets: Array, boxes: Boxes, k: int, slack: float) -> tuple[NDArray
     across = squared_across_boxes(low, high, boxes)
     nearest = across.argsort()
     enough = np.searchsorted(boxes.counts[nearest].cumsum(), k)  # the first that many boxes hold k sources
-    limit = np.sqrt(across[nearest[enough]]) + slack
-    near = np.flatnonzero(squared_to_boxes(low, high, boxes) <= limit**2)
+    near = np.flatnonzero(squared_to_boxes(low, high, boxes) <= _lengthened(across[nearest[enough]], slack))
+    if len(targets) > 1 and len(targets) * len(near) * boxes.number.shape[1] > _AT_ONCE:  # far apart, or much there
+        parts = [_search(half, boxes, k, slack) for half in np.array_split(targets, 2)]
+        return np.concatenate([found for found, _ in parts]), np.concatenate([counts for _, counts in parts])
     number = boxes.number[near].ravel()
     squared = np.zeros((len(targets), len(number)))
     part = np.empty_like(squared)
@@ -73,7 +76,7 @@ def _search(targets: Array, boxes: Boxes, k: int, slack: float) -> tuple[NDArray
     if boxes.counts[near].min() < boxes.number.shape[1]:
         squared[:, number == boxes.total] = np.inf
     kth = np.partition(squared, k - 1, axis=1)[:, k - 1, None]
-    inside = squared <= (np.sqrt(kth) + slack) ** 2
+    inside = squared <= _lengthened(kth, slack)
     counts = inside.sum(1)
     first = np.repeat(np.arange(len(targets)) * len(number), counts)
     found = number[np.flatnonzero(inside) - first]
@@ -83,3 +86,8 @@ def _search(targets: Array, boxes: Boxes, k: int, slack: float) -> tuple[NDArray
         found.sort()
         found -= row
     return found.astype(np.int32), counts
+
+
+def _lengthened(squared: Array, slack: float) -> Array:
+    """Squares of distances that are longer by a length: never less than before, whatever the root's rounding."""
+    return np.asarray(np.maximum(squared, (np.sqrt(squared) + slack) ** 2))

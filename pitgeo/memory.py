@@ -6,7 +6,7 @@ import ctypes
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of glibc's mallopt
-_LARGEST = 2**30
+_LARGEST, _ONCE_LARGEST = 2**30, 2**25  # the second is what older versions take
 
 
 def keep_memory() -> bool:
@@ -21,6 +21,6 @@ def keep_memory() -> bool:
     if sys.platform != "linux":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and all(
-        mallopt(parameter, _LARGEST) == 1 for parameter in (_TRIM_THRESHOLD, _MMAP_THRESHOLD)
-    )
+    if mallopt is None or not any(mallopt(_MMAP_THRESHOLD, size) == 1 for size in (_LARGEST, _ONCE_LARGEST)):
+        return False  # the other alone would stop glibc from finding a good value itself
+    return bool(mallopt(_TRIM_THRESHOLD, _LARGEST) == 1)

@@ -34,7 +34,6 @@ class Shape:
         latent_spacing: Distance between neighbouring latent points; ``None`` for that of the input points.
         steps: How often the model is applied, each time to its own last predictions among others.
         points: Input points of a sample, where all samples have as many; else ``None``.
-        grid: Points along each axis, where the input points of all samples are those of one regular grid.
         is_shared: Whether all samples have the same input points, held once.
     """
 
@@ -46,7 +45,6 @@ class Shape:
     latent_spacing: float | None = None
     steps: int = 1
     points: int | None = None
-    grid: tuple[int, ...] | None = None
     is_shared: bool = False
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,8 +30,6 @@ from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -192,24 +190,22 @@ def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
 def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
     meshes = _meshes(samples)
     few = meshes[:: max(1, len(meshes) // 10)]
+    sizes, size = set(), 0.0
+    for sample in meshes:  # once: large sets prepare a sample anew every time
+        sizes.add(int(sample.pos.shape[0]))
+        size = max(size, extent([sample]))
     steps = config.data.options.rollout
     return Shape(
         in_channels=samples[0].input_dim,
         out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
         dimension=int(samples[0].pos.shape[1]),
         spacing=statistics.median(spacing(sample.pos) for sample in few),
-        extent=extent(meshes),
+        extent=size,
         latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
         steps=steps,
-        points=_common([int(sample.pos.shape[0]) for sample in meshes]),
-        grid=_common([tuple(sample.get("grid") or ()) for sample in meshes]) or None,
+        points=sizes.pop() if len(sizes) == 1 else None,
         is_shared=isinstance(samples, SharedMesh),
     )
-
-
-def _common(values: Sequence[T]) -> T | None:
-    """The value, if there is one alone."""
-    return values[0] if len(set(values)) == 1 else None
 
 
 def _meshes(samples: Sequence[PointData]) -> Sequence[PointData]:

@@ -50,13 +50,14 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
     start = int((points - points.mean(0)).square().sum(1).argmax())
     if metric.is_periodic:
         chosen = _farthest_by_metric(points, start, number, metric)
-    elif len(points) >= MANY and points.device.type == "cpu":
-        chosen = _farthest_in_boxes(points, start, number)
     else:
         order = torch.arange(len(points), device=points.device)
-        order[0], order[start] = start, 0
-        ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
-        chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
+        order[0], order[start] = start, 0  # fps starts from the first
+        if len(points) >= MANY and points.device.type == "cpu":
+            chosen = order[_farthest_in_boxes(points[order], number)]
+        else:
+            ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
+            chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
     taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
     taken[chosen] = True
     missing = number - int(taken.sum())
@@ -77,13 +78,13 @@ def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric)
     return torch.tensor(chosen, device=points.device)
 
 
-def _farthest_in_boxes(points: Tensor, start: int, number: int) -> Tensor:
-    """The same as torch-cluster's; boxes that a new point cannot be near enough to are passed over."""
+def _farthest_in_boxes(points: Tensor, number: int) -> Tensor:
+    """The same as torch-cluster's, from the first point on; boxes that a new point is too far from are passed over."""
     boxes = Boxes(points.numpy(), max(_SMALLEST_BOX, len(points) // _BOXES))
     nearest = np.full(boxes.number.shape, np.inf)
     nearest[boxes.number == boxes.total] = -1.0  # no point
     farthest = np.full(len(nearest), np.inf)
-    chosen = [start]
+    chosen = [0]
     for _ in range(number - 1):
         last = points[chosen[-1]].numpy()
         near = np.flatnonzero(squared_to_boxes(last, last, boxes) < farthest)

@@ -1,8 +1,11 @@
 """Boxes of points hold every point once; the search by boxes finds what all distances say."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
+from scipy.spatial import cKDTree
 
 from pitgeo import box_search, neighbors
 from pitgeo.box_search import nearest_in_boxes
@@ -66,6 +69,19 @@ def test_neighbours_are_those_of_all_distances(dimension, boxes, k, monkeypatch)
             row, column = np.nonzero(squared <= limit**2)
             index, degree = nearest_in_boxes(targets, sources, number, 1e-9)
             assert np.array_equal(index, column) and np.array_equal(degree, np.bincount(row))
+
+
+def test_distances_held_at_once_are_bounded():
+    random = np.random.default_rng(0)
+    sources = np.concatenate([0.01 * random.random((40_000, 3)), random.random((500, 3))])
+    targets = np.concatenate([0.01 * random.random((300, 3)), random.random((1_500, 3))])
+    tracemalloc.start()
+    index, degree = nearest_in_boxes(targets, sources, 64, 0.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**27
+    _, expected = cKDTree(sources).query(targets, 64)
+    assert (degree == 64).all() and np.array_equal(index.reshape(-1, 64), np.sort(expected, 1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -19,11 +19,14 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
 def test_large_tensors_are_not_faulted_in_again():
-    faults = {}
-    for keep in (False, True):
-        done = subprocess.run([sys.executable, "-c", SCRIPT.format(keep=keep)], capture_output=True, text=True)
+    def faults(keep):
+        script = SCRIPT.format(keep=keep)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         kept, count = done.stdout.split()
-        if keep and kept == "False":
-            pytest.skip("another C library than glibc")
-        faults[keep] = int(count)
-    assert faults[True] < faults[False] / 10
+        return int(count) if not keep or kept == "True" else None
+
+    without = faults(False)
+    found = [faults(True) for _ in range(3)]  # threads that come and go may have the heap trimmed all the same
+    if None in found:
+        pytest.skip("another C library than glibc")
+    assert min(found) < without / 10

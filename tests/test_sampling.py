@@ -34,12 +34,13 @@ def test_many_points_are_sampled_like_few(dimension, dtype, monkeypatch):
     side = {1: 300, 2: 23, 3: 9}[dimension]
     grid = torch.cartesian_prod(*[torch.linspace(0, 1, side, dtype=dtype)] * dimension).view(-1, dimension)
     clouds = [torch.rand(500, dimension, dtype=dtype), grid, torch.rand(50, dimension, dtype=dtype).repeat(4, 1)]
+    clouds += [grid[torch.randperm(len(grid))] for _ in range(5)]  # ties, the first point among them
     few = [farthest_points(points, 70) for points in clouds]
     calls, original = [], sampling._farthest_in_boxes
     monkeypatch.setattr(sampling, "_farthest_in_boxes", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr(sampling, "MANY", 1)
     assert [farthest_points(points, 70).tolist() for points in clouds] == [chosen.tolist() for chosen in few]
-    assert len(calls) == 3
+    assert len(calls) == len(clouds)
 
 
 def test_farthest_points_by_number_are_that_many():
