@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pitgeo.boxes import Array, Boxes, Numbers, squared_across_boxes, squared_to_boxes
 from pitgeo.processes import cores
 
-_BOXES = 4096  # of sources, at most: every group of targets is compared with all of them
+_BOXES = 4096  # of sources, at most where k is a 256th of them: every group of targets is compared with all
 _TARGETS, _TOGETHER = 256, 2**17  # in a group: at most, and times k
 _AT_ONCE = 2**21  # distances held by a thread
 

@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 _TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
 # Distances held at a time; searches for more go by parts of the targets.
 _AT_ONCE = 2**22
-# Neighbours of a target, and of all, from which on boxes are faster than a tree.
-_MANY, _MANY_PAIRS = 64, 2**19
+# Neighbours of a target, of all targets, and one in so many sources: from these on boxes are faster than a tree.
+_MANY, _MANY_PAIRS, _SHARE = 64, 2**19, 64
 
 
 def knn(
@@ -211,7 +211,7 @@ def _search_one(
     if metric.is_periodic:
         length = np.asarray(metric.period)
         targets, sources = _wrap(targets, length), _wrap(sources, length)
-    elif _is_for_boxes(len(targets), k) and r is None and device is None:
+    elif _is_for_boxes(len(targets), len(sources), k) and r is None and device is None:
         index, degree = nearest_in_boxes(targets, sources, k, slack)
         return index, degree, 0
     tree = _tree(sources, metric, device)
@@ -225,9 +225,9 @@ def _search_one(
     return np.concatenate(columns), np.concatenate(degrees), sum(lonely)
 
 
-def _is_for_boxes(targets: int, k: int) -> bool:
-    """Whether neighbours are so many that boxes find them faster than a tree."""
-    return k >= _MANY and targets * k >= _MANY_PAIRS
+def _is_for_boxes(targets: int, sources: int, k: int) -> bool:
+    """Whether neighbours are so many, and so large a share, that boxes find them faster than a tree."""
+    return k >= max(_MANY, sources / _SHARE) and targets * k >= _MANY_PAIRS
 
 
 def _search_rows(

@@ -98,9 +98,15 @@ def test_graphs_are_those_of_the_tree(dtype, monkeypatch):
     used = []
     monkeypatch.setattr(neighbors, "_MANY", 1)
     monkeypatch.setattr(neighbors, "_MANY_PAIRS", 1)
+    monkeypatch.setattr(neighbors, "_SHARE", 10**9)
     monkeypatch.setattr(neighbors, "nearest_in_boxes", lambda *given: used.append(1) or nearest_in_boxes(*given))
     for call, hood in zip(calls, by_tree, strict=True):
         found = call()
         assert torch.equal(found.index, hood.index) and torch.equal(found.degree, hood.degree)
         assert found.index.dtype == hood.index.dtype and found.degree.dtype == hood.degree.dtype
     assert len(used) == 5
+
+
+def test_few_neighbours_among_many_sources_are_for_the_tree():
+    assert neighbors._is_for_boxes(4_096, 1_000_000, 20_000) and neighbors._is_for_boxes(65_536, 4_096, 82)
+    assert not neighbors._is_for_boxes(50_000, 200_000, 64) and not neighbors._is_for_boxes(8_192, 100_000, 800)

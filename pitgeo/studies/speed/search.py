@@ -29,6 +29,7 @@ def neighbors(targets: int, sources: int, k: int) -> Work:
     """The ``k`` nearest of some points to others, in a cube."""
 
     def by_tree(pos: Tensor) -> None:
+        pos = pos.cpu()
         tree = cKDTree(pos[:sources].numpy())
         step = max(1, 2**22 // k)  # as memory allows
         for part in np.array_split(pos[-targets:].numpy(), -(-targets // step)):
