@@ -27,7 +27,8 @@ class Rollout(nn.Module):
         - **output** ``[N, K]``, or ``[B, N, K]``.
 
     Raises:
-        ValueError: If ``steps`` is not positive, or the model gives more than one value a point.
+        ValueError: If ``steps`` is not positive, the model gives more than one value a point, or output points are not
+            the input points.
 
     Reference:
         Chen and Wu, ICML 2024, section 4.1, Vorticity.
@@ -42,6 +43,10 @@ class Rollout(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """All steps."""
+        if not data.coincide("input", "output"):
+            raise ValueError(
+                "Expected output points that are the input points where predictions become inputs (got others)"
+            )
         data = copy.copy(data)
         steps = []
         for _ in range(self.steps):

@@ -34,3 +34,9 @@ def test_bad_use_is_refused():
         Rollout(Sum(), 0)
     with pytest.raises(ValueError, match="one value"):
         Rollout(PointwiseMLP(5, 2), 2)(PointData(pos=torch.rand(4, 2), x=torch.ones(4, 3)))
+
+
+def test_other_output_points_are_refused():
+    data = PointData(pos=torch.rand(4, 2), x=torch.rand(4, 3), pos_out=torch.rand(4, 2))
+    with pytest.raises(ValueError, match="where predictions become inputs"):
+        Rollout(Sum(), 2)(data)
