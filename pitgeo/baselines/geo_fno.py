@@ -118,7 +118,7 @@ class GeoFNO(nn.Module):
             if not points.coincide:
                 waves = PointFourier.of(self.deformation((points.pos - low) / self.extent, code), self.modes)
             biases = [bias(self._nodes(place)) for bias in self.grid_biases]
-            spectrum = waves.spectrum(self.lift(points.features), points.mask)
+            spectrum = waves.spectrum(self.lift(torch.cat([points.pos / self.extent, points.x], -1)), points.mask)
             # means over points, as sums over the grid
             spectrum = self.to_grid.times_weight(spectrum) * math.prod(self.grid)
             hidden = gelu(self.to_grid.values(spectrum, self.grid) + biases[0])

@@ -81,11 +81,18 @@ class InterpolatedFNO(nn.Module):
         check_input(data, self.fno.in_channels - 1, self.fno.lift.weight.dtype)
         grids = 1 if data.x.dim() == 3 else data.samples
         found = data.points("latent")[0].shape[0]
-        if not data.has_graph("encoder") or found != grids * math.prod(self.cells):
+        if not data.has_graph("encoder") or found != grids * math.prod(self.cells) or not self._is_grid(data):
             raise ValueError(
                 f"Expected the nodes of a grid of {self.cells} in every sample (got {found} latent points in {grids} "
                 f"sample(s)); apply pitgeo.transforms.GridInterpolation({self.cells}) to each"
             )
+
+    def _is_grid(self, data: PointData) -> bool:
+        """Whether the last axis, the first to run through, has as many nodes as it should in every sample."""
+        last = data.points("latent")[0].reshape(-1, math.prod(self.cells), len(self.cells))[..., -1]
+        turn = self.cells[-1]
+        rows = last.reshape(len(last), -1, turn)
+        return bool((rows == rows[:, :1]).all()) and bool((rows[..., :-1] <= rows[..., 1:]).all())
 
 
 def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor]:

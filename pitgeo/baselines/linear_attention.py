@@ -76,6 +76,8 @@ class LinearAttention(nn.Module):
             raise ValueError(f"Expected 'norm' to be 'layer', 'instance' or 'softmax' (got {norm!r})")
         if place not in ("none", "concatenated", "rotated"):
             raise ValueError(f"Expected 'place' to be 'none', 'concatenated' or 'rotated' (got {place!r})")
+        if place == "concatenated" and dimension < 1:
+            raise ValueError(f"Expected 'dimension' to be at least 1 with concatenated positions (got {dimension})")
         if heads < 1 or (head_channels is None and channels % heads):
             raise ValueError(f"Expected 'heads' to divide channels = {channels} (got {heads})")
         self.heads, self.norm, self.place, self.diagonal = heads, norm, place, diagonal
@@ -97,8 +99,9 @@ class LinearAttention(nn.Module):
             for layer in (self.query, self.key, self.value):
                 rows, columns = layer.weight.shape
                 nn.init.xavier_uniform_(layer.weight, self.diagonal)
-                identity = torch.eye(columns).repeat(math.ceil(rows / columns), 1)[:rows]
-                layer.weight.data += self.diagonal * identity
+                with torch.no_grad():
+                    identity = torch.eye(columns).repeat(math.ceil(rows / columns), 1)[:rows]
+                    layer.weight += self.diagonal * identity.to(layer.weight)
                 if layer.bias is not None:
                     nn.init.zeros_(layer.bias)
 

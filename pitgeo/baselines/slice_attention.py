@@ -79,7 +79,8 @@ class SliceAttention(nn.Module):
             check_dense(x, None, mask, self.channels)
         weights, shares = self.weights(x, mask)
         value = self.value(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-        token = shares.transpose(-1, -2) @ value.to(shares.dtype)
+        with torch.autocast(x.device.type, enabled=False):
+            token = shares.transpose(-1, -2) @ value.to(shares.dtype)
         query, key, content = (part(token) for part in self.tokens)
         token = scaled_dot_product_attention(query, key, content)
         return cast(Tensor, self.join((weights @ token.to(weights.dtype)).transpose(1, 2).flatten(2)))

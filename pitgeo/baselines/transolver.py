@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
@@ -40,6 +41,7 @@ class Transolver(nn.Module):
         layers: Number of blocks.
         slices: Slices of each head.
         expansion: Width of the MLP in a block, in multiples of ``channels``.
+        extent: Size of the meshes; coordinates are divided by it.
 
     Shapes:
         - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; **output** ``[N, out_channels]``;
@@ -50,7 +52,6 @@ class Transolver(nn.Module):
             input points.
 
     Example:
-        >>> import torch
         >>> model = Transolver(in_channels=5, out_channels=1, channels=16, heads=2)
         >>> model(PointData(pos=torch.rand(80, 2), x=torch.rand(80, 3))).shape
         torch.Size([80, 1])
@@ -68,12 +69,14 @@ class Transolver(nn.Module):
         layers: int = 4,
         slices: int = 32,
         expansion: int = 1,
+        extent: float = 1.0,
     ) -> None:
         super().__init__()
         for name, value in (("layers", layers), ("expansion", expansion)):
             if value < 1:
                 raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
         self.in_channels = in_channels
+        self.extent = extent if extent > 0 else 1.0
         self.lift = mlp(in_channels, 2 * channels, channels)
         self.blocks = nn.ModuleList(_Block(channels, heads, slices, expansion) for _ in range(layers))
         self.head = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, out_channels))
@@ -86,7 +89,7 @@ class Transolver(nn.Module):
                 "Expected output points that are the input points with a Transolver (got others); use a model that "
                 "answers anywhere, such as 'pit'"
             )
-        hidden = from_positions(self.lift, points.features)
+        hidden = from_positions(self.lift, torch.cat([points.pos / self.extent, points.x], -1))
         for block in self.blocks:
             hidden = block(hidden, points.mask)
         return points.rows(self.head(hidden))
@@ -127,7 +130,7 @@ class TransolverOptions(ModelOptions):
         return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
-        """A new model; its meshes do not matter."""
+        """A new model."""
         return Transolver(
             shape.in_channels,
             shape.out_channels,
@@ -136,4 +139,5 @@ class TransolverOptions(ModelOptions):
             self.layers,
             self.slices,
             self.expansion,
+            shape.extent,
         )

@@ -53,7 +53,9 @@ class Smoothing(SharedMesh):
         angle = 2 * np.pi * pos @ half.T
         waves = np.concatenate([np.cos(angle), np.sin(angle)], 1)
         damping = np.tile(np.exp(-2 * (np.pi * width) ** 2 * (half**2).sum(1)), 2)
-        parts = np.stack([np.random.default_rng([seed, 1, number]).normal(size=waves.shape[1]) for number in numbers])
+        parts = np.empty((len(numbers), waves.shape[1]))
+        for row, number in zip(parts, numbers, strict=True):
+            row[:] = np.random.default_rng([seed, 1, number]).normal(size=waves.shape[1])
         parts /= np.sqrt(len(half))  # the field has variance one
         x, y = ((factors @ waves.T)[..., None].astype(np.float32) for factors in (parts, parts * damping))
         super().__init__(Fields(pos, (size, size), x, y, np.array(numbers, np.int64)), ("field",), ("smoothed",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -148,6 +149,7 @@ class Harness:
         """Refuse a folder whose runs had another budget, or entries that were others."""
         settings, stored = self.settings, self._stored()
         known: dict[str, Any] = stored.pop("entries", {})
+        problems: dict[str, Any] = stored.pop("problems", {})
         facts = {
             "minutes": settings.budget.minutes,
             "epochs": settings.budget.epochs,
@@ -165,8 +167,14 @@ class Harness:
             if wrong := [text for text in changes if text.partition("=")[0].strip() in FIXED]:
                 raise ValueError(f"Expected no change of {wrong[0].partition('=')[0]}, which budget and seeds set")
             config = load_config(entry.config, changes)
-            plain = _essence(config)
-            if before := known.get(entry.group):
+            plain, problem = _essence(config), _essence(load_config(entry.config, settings.overrides))
+            del problem["model"]
+            if keys := difference(problems.setdefault(entry.benchmark, problem), problem, MACHINE):
+                raise ValueError(
+                    f"Expected {self.output} to hold runs on the problem of {entry.config} (got another "
+                    f"{', '.join(keys)}); choose another folder by --output"
+                )
+            if (before := known.get(entry.group)) and self._has_trained(entry):
                 old = _essence(parse_config(before["config"], source=str(self.output / "settings.json")))
                 if keys := difference(old, plain, MACHINE):
                     raise ValueError(
@@ -182,8 +190,17 @@ class Harness:
             }
             configs.append(config)
         self.output.mkdir(parents=True, exist_ok=True)
-        write_json(self.output / "settings.json", {**facts, "entries": known})
+        write_json(self.output / "settings.json", {**facts, "problems": problems, "entries": known})
         return configs
+
+    def _has_trained(self, entry: Entry) -> bool:
+        """Whether a run of an entry is finished; else it may still be mended, and what it left is put away."""
+        group = self.output / "runs" / entry.group
+        if any(group.glob("*/evaluation.json")):
+            return True
+        if any(group.glob("*/failed.txt")):
+            shutil.rmtree(group)
+        return False
 
     def _calibrate(self, entries: Sequence[Entry]) -> list[Entry]:
         """Time what was not timed before; without those that cannot be trained."""
@@ -194,6 +211,7 @@ class Harness:
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         new = [entry for entry in entries if entry.group not in known]
         self._parallel([(self._attempt, entry, 0, CALIBRATION_EPOCHS, "calibration") for entry in new], "calibration")
+        known |= json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}  # of another command, meanwhile
         for entry in new:
             folder = self.output / "runs" / entry.group / "calibration"
             if (folder / "evaluation.json").exists():

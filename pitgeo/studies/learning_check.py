@@ -48,7 +48,7 @@ def run_learning_check(
         where = replace(settings, overrides=(*settings.overrides, f'data.smoothing.points="{points}"'))
         found = run_compare(config, model_variants([CONTROL, *left]), output / points, where)["table"]
         table = {row["variant"]: row for row in found}
-        refused = [name for name in left if "error" not in table[name]]
+        refused = [name for name in left if "regular grid" in table[name].get("reason", "")]
         names = [CONTROL, *left] if points == "grid" else [CONTROL, *(name for name in left if name not in refused)]
         rows += [_row(points, table[name]) for name in names]
         left = refused

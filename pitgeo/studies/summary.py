@@ -114,7 +114,8 @@ def draw(study: Study, result: dict[str, Any], output: Path) -> Path:
         for group, rows in found.items():
             sizes = sorted({int(size) for row in rows for size in row["resolutions"]})
             key = error_key(group[0])
-            errors = [statistics.fmean(row["resolutions"][str(size)][key] for row in rows) for size in sizes]
+            tested = [[row["resolutions"].get(str(size)) for row in rows] for size in sizes]
+            errors = [statistics.fmean(found[key] for found in every if found) for every in tested]
             curves[names[group]] = (sizes, errors)
         return plots.trends(curves, output, ("points a side of the test grid", "test error"), "both")
     if study.figure == "lengths":

@@ -16,12 +16,12 @@ def prepare_model(model: nn.Module, training: TrainingConfig) -> None:
     Raises:
         ValueError: If the model cannot do what is asked for; the message names the option.
     """
-    name = type(model).__name__
+    name = type(getattr(model, "model", model)).__name__  # of a roll-out, the model of a step
     if training.query_points is not None and not getattr(model, "has_local_decoder", False):
         raise ValueError(
             f"Expected a model that can be asked for some output points alone with training.query_points = "
-            f"{training.query_points} (got a {name} whose output points depend on each other); leave the option out, "
-            f"or take the model 'pit' with position-attention in a decoder of kind 'layer' and no output_quantile"
+            f"{training.query_points} (got a {name}, which gives all output points at once); leave the option out, or "
+            f"take 'deeponet', or 'pit' with position-attention in a decoder of kind 'layer' and no output_quantile"
         )
     parts = [part for part in model.modules() if hasattr(part, "checkpoint_activations")]
     for part in parts:

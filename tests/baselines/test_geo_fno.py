@@ -20,6 +20,7 @@ from pitgeo.testing import (
 )
 from pitgeo.transforms import Compose
 
+from .common import check_units
 from .heat import heat_error
 
 
@@ -116,7 +117,7 @@ def test_without_a_deformation_it_is_fno_layers_on_the_points_of_the_grid():
     axis = torch.arange(8).double() / 8
     nodes = torch.cartesian_prod(axis, axis)
     data = PointData(pos=2 * nodes + 5, x=torch.randn(64, 2).double())  # whichever place and size: the box is unit
-    hidden = made.to_grid(made.lift(torch.cat([data.pos, data.x], -1)).reshape(1, 8, 8, -1))
+    hidden = made.to_grid(made.lift(torch.cat([data.pos / 2, data.x], -1)).reshape(1, 8, 8, -1))
     bias = [layer(nodes).reshape(1, 8, 8, -1) for layer in made.grid_biases]
     hidden = torch.nn.functional.gelu(hidden + bias[0])
     for convolution, linear, more in zip(made.convolutions, made.linears, bias[1:], strict=True):
@@ -227,3 +228,7 @@ def test_options():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_units_of_length_do_not_matter():
+    check_units(lambda unit: model(extent=unit))

@@ -226,6 +226,7 @@ def test_options(options):
         (lambda: FNOOptions(cells=(1, 64), modes=1), "at least 2 along every axis"),
         (lambda: FNOOptions(cells=(32,)).build(SHAPE), r"each of 2 axes.* \(got \(32,\)\)"),
         (lambda: model()(sample()), r"GridInterpolation\(\(10, 9\)\)"),
+        (lambda: model()(GridInterpolation((9, 10))(sample())), r"a grid of \(10, 9\)"),
         (lambda: model()(GridInterpolation((9, 9))(sample())), r"\(got 81 latent points in 1 sample\(s\)\)"),
         (lambda: model()(GridInterpolation((10, 9))(sample(channels=3))), "4 input channels"),
         (lambda: model().float()(GridInterpolation((10, 9))(sample())), r"\.float\(\)"),

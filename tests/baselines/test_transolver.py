@@ -14,6 +14,8 @@ from pitgeo.testing import (
     assert_permutation_equivariant,
 )
 
+from .common import check_units
+
 
 def sample(points=30, seed=0, **others):
     generator = torch.Generator().manual_seed(seed)
@@ -127,3 +129,11 @@ def test_it_learns_a_mean_over_the_sample():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_units_of_length_do_not_matter():
+    def build(unit):
+        torch.manual_seed(0)
+        return Transolver(4, 1, channels=8, heads=2, layers=2, slices=5, extent=unit).double()
+
+    check_units(build)

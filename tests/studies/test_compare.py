@@ -159,6 +159,22 @@ def here(command: Sequence[str], record: Path, console: int, threads: int) -> in
         return cli.main(command[3:])
 
 
+def test_another_problem_is_refused(tmp_path: Path, settings: Settings) -> None:
+    file, output = tmp_path / "problem.toml", tmp_path / "out"
+    file.write_text(CONFIG.read_text())
+    run_compare(file, model_variants(["pit"]), output, settings)
+    file.write_text(CONFIG.read_text().replace("[training]", "[training]\nclip = 0.5", 1).replace("clip = 1.0", ""))
+    with pytest.raises(ValueError, match=r"the problem of .*training\.clip"):
+        run_compare(file, model_variants(["mlp"]), output, settings)
+
+
+def test_a_variant_that_failed_may_be_mended(tmp_path: Path, settings: Settings) -> None:
+    output = tmp_path / "out"
+    run_compare(CONFIG, {**model_variants(["mlp"]), "f": ('model.name="fno"',)}, output, settings)
+    table = run_compare(CONFIG, {"f": ('model.name="fno_plus"',)}, output, settings)["table"]
+    assert [row["variant"] for row in table if row.get("error") is not None][:2] == ["mlp", "f"]
+
+
 def test_two_models_and_one_that_cannot_take_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_run", here)
     settings = Settings(Budget(epochs=2), overrides=SMALL, progress=False)
