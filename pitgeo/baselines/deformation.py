@@ -54,6 +54,11 @@ class Deformation(nn.Module):
 
     def forward(self, pos: Tensor, code: Tensor | None) -> Tensor:
         """Deform."""
+        if (self.code is None) != (code is None):
+            raise ValueError(
+                f"Expected {'a' if self.code is not None else 'no'} code with 'code_channels' = {self.code_channels} "
+                f"(got {'none' if code is None else 'one'})"
+            )
         with torch.autocast(pos.device.type, enabled=False):
             apart = pos - _CENTER
             place = [pos, apart.norm(dim=-1, keepdim=True)]
@@ -63,7 +68,7 @@ class Deformation(nn.Module):
             octaves = math.pi * 2.0 ** torch.arange(self.octaves, dtype=pos.dtype, device=pos.device)
             angles = (features.unsqueeze(-1) * octaves).flatten(-2)
             parts = [self.lift(features), angles.sin(), angles.cos()]
-            if self.code is not None and code is not None:
+            if self.code is not None and code is not None:  # both, or neither
                 parts.insert(0, self.code(code).unsqueeze(1).expand(-1, pos.shape[1], -1))
             moved: Tensor = pos + pos * self.network(torch.cat(parts, -1))
             return moved

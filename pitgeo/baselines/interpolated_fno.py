@@ -88,11 +88,14 @@ class InterpolatedFNO(nn.Module):
             )
 
     def _is_grid(self, data: PointData) -> bool:
-        """Whether the last axis, the first to run through, has as many nodes as it should in every sample."""
-        last = data.points("latent")[0].reshape(-1, math.prod(self.cells), len(self.cells))[..., -1]
-        turn = self.cells[-1]
-        rows = last.reshape(len(last), -1, turn)
-        return bool((rows == rows[:, :1]).all()) and bool((rows[..., :-1] <= rows[..., 1:]).all())
+        """Whether the nodes of every sample, in C order, grow along every axis and along no other."""
+        nodes = data.points("latent")[0].reshape(-1, *self.cells, len(self.cells))
+        for axis in range(len(self.cells)):
+            along = nodes[..., axis].movedim(axis + 1, -1)
+            rows = along.reshape(len(nodes), -1, self.cells[axis])
+            if not bool((rows == rows[:, :1]).all() and (rows[..., :-1] <= rows[..., 1:]).all()):
+                return False
+        return True
 
 
 def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor]:

@@ -110,7 +110,8 @@ class ONO(nn.Module):
     in them, see :class:`OrthogonalAttention`. The last block has a linear layer in place of the last MLP.
 
     In training, samples of a batch share the covariance of their features, and so depend on each other; in evaluation
-    they do not.
+    they do not. Over several processes each takes the covariance of its own samples, and the running one is that of
+    the first: losses are not those of one process. In roll-outs the running covariance mixes all steps.
 
     Simplified: Att is Galerkin attention, one of those in the authors' code, and not the Nyström attention of most of
     their runs; the sum over points in the kernel is a mean, so that the answer does not grow with the number of

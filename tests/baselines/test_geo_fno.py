@@ -232,3 +232,11 @@ def test_bad_input_is_refused(call, message):
 
 def test_units_of_length_do_not_matter():
     check_units(lambda unit: model(extent=unit))
+
+
+def test_a_code_must_be_there_if_and_only_if_it_is_taken():
+    pos = torch.rand(1, 4, 2)
+    with pytest.raises(ValueError, match=r"a code with 'code_channels' = 2 \(got none\)"):
+        Deformation(2, 2)(pos, None)
+    with pytest.raises(ValueError, match=r"no code with 'code_channels' = 0 \(got one\)"):
+        Deformation(2)(pos, torch.rand(1, 2))

@@ -160,6 +160,14 @@ def test_samples_on_a_shared_mesh():
     assert torch.allclose(made(shared), expected[:1], atol=1e-12)
 
 
+def test_a_grid_of_another_layout_is_refused_in_space():
+    made = InterpolatedFNO(FNO(5, 1, 3, 1, 4, 1), (3, 4, 5))
+    data = PointData(pos=torch.rand(30, 3), x=torch.rand(30, 1))
+    assert made(GridInterpolation((3, 4, 5))(data)).shape == (30, 1)
+    with pytest.raises(ValueError, match=r"a grid of \(3, 4, 5\)"):
+        made(GridInterpolation((4, 3, 5))(data))
+
+
 def test_gradients():
     assert_parameters_used(model(), GridInterpolation((10, 9))(sample()))
     data = sample(12, outputs=5)
