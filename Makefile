@@ -9,6 +9,7 @@
 # JOBS     files compiled at a time; each takes about 1 GB of memory
 # MODELS   what 'make compare' trains, names with commas, or all
 # BUDGET   what each of them may use, as in 4min or 50epochs
+# OUTPUT   the folder of 'make compare', if not runs/compare_elasticity_quick; as in: make compare OUTPUT=runs/other
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
@@ -16,6 +17,7 @@ CONFIG := configs/elasticity_quick.toml
 RUN := runs/quick
 MODELS ?= pit,mlp
 BUDGET ?= 4min
+OUTPUT ?=
 
 VENV := .venv
 RUNPY := $(VENV)/bin/python
@@ -38,7 +40,7 @@ lint: setup
 	$(VENV)/bin/lint-imports --no-logo
 
 compare: setup
-	$(RUNPY) scripts/compare.py $(CONFIG) --models $(MODELS) --seeds 3 --budget $(BUDGET)
+	$(RUNPY) scripts/compare.py $(CONFIG) --models $(MODELS) --seeds 3 --budget $(BUDGET) $(if $(OUTPUT),--output $(OUTPUT))
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -81,7 +81,7 @@ class SmoothingOptions(DataOptions):
         width: Standard deviation of the Gaussian.
         seed: Of points and fields.
         train: Training samples; those for validation are among them, at the end.
-        validation: How many of them choose the best checkpoint.
+        validation: How many of them choose the best checkpoint; may be 0.
         test: Test samples, of the numbers after those for training.
     """
 
@@ -126,10 +126,10 @@ class SmoothingOptions(DataOptions):
         """The field, and the smoothed one."""
         return FieldTable((MeshField("field"),), (MeshField("smoothed"),), 2)
 
-    def training_parts(self, progress: bool = False) -> tuple[Smoothing, Smoothing]:
-        """The samples to train on, and those that choose the best checkpoint."""
-        kept = self.train - self.validation
-        return self._read(range(kept)), self._read(range(kept, self.train))
+    def training_parts(self, progress: bool = False) -> tuple[SharedMesh, SharedMesh]:
+        """The samples to train on, and those that choose the best checkpoint, which may be none."""
+        kept, whole = self.train - self.validation, self._read(range(self.train))
+        return whole[:kept], whole[kept:]
 
     def test_samples(self, progress: bool = False) -> Smoothing:
         """The test samples."""

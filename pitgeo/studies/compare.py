@@ -16,7 +16,8 @@ from pitgeo.config import RunConfig, load_config
 from pitgeo.evaluation import versions, write_json
 from pitgeo.machine import machine
 from pitgeo.studies.comparison import format_comparison, to_csv
-from pitgeo.studies.harness import Entry, Harness, errors_of
+from pitgeo.studies.entry import Entry
+from pitgeo.studies.harness import Harness, errors_of
 from pitgeo.studies.mean_field import LABEL, mean_field
 from pitgeo.studies.settings import Settings
 from pitgeo.studies.summary import error_key, paired

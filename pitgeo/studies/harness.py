@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from tqdm import tqdm
 
-from pitgeo.config import MACHINE, RunConfig, difference, load_config, parse_config
 from pitgeo.evaluation import write_json
+from pitgeo.studies.claim import alone, claim, stored
+from pitgeo.studies.entry import Entry
 from pitgeo.studies.process import TrainingError, epoch_errors, epoch_seconds, train_once
 from pitgeo.studies.settings import Settings
 from pitgeo.training.checkpoint_io import write_atomic
@@ -25,43 +24,18 @@ log = logging.getLogger(__name__)
 
 CALIBRATION_EPOCHS = 2
 EVALUATE = (sys.executable, "-m", "pitgeo.cli", "evaluate")
-FIXED = ("training.epochs", "training.seed")
-"""Keys that the budget and the seeds set."""
 Failures = Literal["raise", "keep"]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is trained with every seed: a configuration with some changes.
-
-    Args:
-        label: Its name in tables.
-        config: The configuration file.
-        changes: Changes to it, ``"key=value"``.
-        benchmark: What it is trained on, where one folder holds several; its folder's name.
-        resolutions: Resolutions to test at, on top of that of training.
-    """
-
-    label: str
-    config: Path
-    changes: tuple[str, ...] = ()
-    benchmark: str = ""
-    resolutions: tuple[int, ...] = ()
-
-    @property
-    def group(self) -> str:
-        """Folder of its runs among all runs."""
-        safe = "".join(letter if letter.isalnum() else "_" for letter in self.label)
-        return f"{self.benchmark}/{safe}" if self.benchmark else safe
 
 
 class Harness:
     """The folder of runs that are compared.
 
-    Minutes become epochs once: two epochs of every entry are timed, with as many runs side by side as later (on the
-    processor where each has one thread: other programs of the machine then change nothing). The number of epochs is
-    kept in ``calibration.json``, so that a schedule means the same in every rerun; ``settings.json`` keeps what was
-    asked for, and refuses anything else under the same label.
+    Minutes become epochs once: two epochs of every entry are timed, the entries of a call side by side (on the
+    processor where each has one thread: other programs of the machine then change nothing). Where runs have several
+    threads, and fewer of them are timed at once than are trained later, as with an entry that is added alone, it may
+    train for longer than the others; a warning says so. The number of epochs is kept in ``calibration.json``, so that
+    a schedule means the same in every rerun; ``settings.json`` keeps what was asked for, see
+    :func:`pitgeo.studies.claim.claim`. One command at a time may work in the folder.
 
     Args:
         output: The folder; runs are in ``runs`` there.
@@ -84,12 +58,16 @@ class Harness:
             ValueError: If the folder holds runs with other settings, two entries have one name, or one changes what
                 the budget sets.
             TrainingError: If a training fails, and failures are raised.
-            RuntimeError: If a training is stopped.
+            RuntimeError: If a training is stopped, or another command is at work in the folder.
         """
         groups = [entry.group for entry in entries]
         if twice := [entry.label for entry in entries if groups.count(entry.group) > 1]:
             raise ValueError(f"Expected labels that differ in their letters and digits (got {', '.join(twice)})")
-        configs = self._claim(entries)
+        with alone(self.output):
+            self._run(entries, title)
+
+    def _run(self, entries: Sequence[Entry], title: str) -> None:
+        configs = claim(self.output, self.settings, entries)
         for config in configs:  # files are made once, not by each run
             if not config.data.options.is_ready():
                 config.data.options.prepare(self.settings.progress)
@@ -103,14 +81,17 @@ class Harness:
 
     def known(self) -> list[Entry]:
         """Entries that were asked for, in earlier calls too, without what they are tested at."""
-        stored = self._stored().get("entries", {})
         return [
             Entry(entry["label"], Path(entry["config_file"]), tuple(entry["changes"]), entry["benchmark"])
-            for entry in stored.values()
+            for entry in stored(self.output).get("entries", {}).values()
         ]
 
     def rows(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-        """All finished runs of entries, those of earlier calls among them."""
+        """All finished runs of entries, those of earlier calls among them.
+
+        Raises:
+            ValueError: If it is not known how many epochs one had.
+        """
         epochs = self.epochs()
         return [
             self._row(entry, folder, epochs.get(entry.group))
@@ -141,67 +122,6 @@ class Harness:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         return {group: int(entry["epochs"]) for group, entry in found.items()}
 
-    def _stored(self) -> dict[str, Any]:
-        path = self.output / "settings.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    def _claim(self, entries: Sequence[Entry]) -> list[RunConfig]:
-        """Refuse a folder whose runs had another budget, or entries that were others."""
-        settings, stored = self.settings, self._stored()
-        known: dict[str, Any] = stored.pop("entries", {})
-        problems: dict[str, Any] = stored.pop("problems", {})
-        facts = {
-            "minutes": settings.budget.minutes,
-            "epochs": settings.budget.epochs,
-            "jobs": settings.jobs,
-            "overrides": list(settings.overrides),
-        }
-        if stored and (keys := difference(stored, facts)):
-            raise ValueError(
-                f"Expected {self.output} to hold runs with these settings (got others in {', '.join(keys)}); choose "
-                f"another folder by --output"
-            )
-        configs = []
-        for entry in entries:
-            changes = [*settings.overrides, *entry.changes]
-            if wrong := [text for text in changes if text.partition("=")[0].strip() in FIXED]:
-                raise ValueError(f"Expected no change of {wrong[0].partition('=')[0]}, which budget and seeds set")
-            config = load_config(entry.config, changes)
-            plain, problem = _essence(config), _essence(load_config(entry.config, settings.overrides))
-            del problem["model"]
-            if keys := difference(problems.setdefault(entry.benchmark, problem), problem, MACHINE):
-                raise ValueError(
-                    f"Expected {self.output} to hold runs on the problem of {entry.config} (got another "
-                    f"{', '.join(keys)}); choose another folder by --output"
-                )
-            if (before := known.get(entry.group)) and self._has_trained(entry):
-                old = _essence(parse_config(before["config"], source=str(self.output / "settings.json")))
-                if keys := difference(old, plain, MACHINE):
-                    raise ValueError(
-                        f"Expected {self.output} to hold runs of {entry.label!r} with this configuration (got another "
-                        f"{', '.join(keys)}); choose another folder by --output"
-                    )
-            known[entry.group] = {
-                "label": entry.label,
-                "benchmark": entry.benchmark,
-                "config_file": entry.config.as_posix(),
-                "changes": list(entry.changes),
-                "config": plain,
-            }
-            configs.append(config)
-        self.output.mkdir(parents=True, exist_ok=True)
-        write_json(self.output / "settings.json", {**facts, "problems": problems, "entries": known})
-        return configs
-
-    def _has_trained(self, entry: Entry) -> bool:
-        """Whether a run of an entry is finished; else it may still be mended, and what it left is put away."""
-        group = self.output / "runs" / entry.group
-        if any(group.glob("*/evaluation.json")):
-            return True
-        if any(group.glob("*/failed.txt")):
-            shutil.rmtree(group)
-        return False
-
     def _calibrate(self, entries: Sequence[Entry]) -> list[Entry]:
         """Time what was not timed before; without those that cannot be trained."""
         minutes, threads = self.settings.budget.minutes, self.settings.threads
@@ -210,15 +130,22 @@ class Harness:
         path = self.output / "calibration.json"
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         new = [entry for entry in entries if entry.group not in known]
-        self._parallel([(self._attempt, entry, 0, CALIBRATION_EPOCHS, "calibration") for entry in new], "calibration")
-        known |= json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}  # of another command, meanwhile
-        for entry in new:
-            folder = self.output / "runs" / entry.group / "calibration"
-            if (folder / "evaluation.json").exists():
-                seconds = epoch_seconds(folder / "metrics.csv", threads)[-1]
-                known[entry.group] = {"seconds_per_epoch": seconds, "epochs": max(1, round(60 * minutes / seconds))}
+        timed = [entry for entry in new if not self._is_calibrated(entry.group)]
+        if threads > 1 and 0 < len(timed) < self.settings.jobs:
+            log.warning(
+                "%d of %d runs side by side while epochs are timed: those of %s may take longer when more are at work",
+                len(timed), self.settings.jobs, ", ".join(entry.label for entry in timed),
+            )  # fmt: skip
+        self._parallel([(self._attempt, entry, 0, CALIBRATION_EPOCHS, "calibration") for entry in timed], "calibration")
+        for group in stored(self.output)["entries"]:  # of earlier calls too, should they be missing
+            if group not in known and self._is_calibrated(group):
+                seconds = epoch_seconds(self.output / "runs" / group / "calibration" / "metrics.csv", threads)[-1]
+                known[group] = {"seconds_per_epoch": seconds, "epochs": max(1, round(60 * minutes / seconds))}
         write_json(path, known)
         return [entry for entry in entries if entry.group in known]
+
+    def _is_calibrated(self, group: str) -> bool:
+        return (self.output / "runs" / group / "calibration" / "evaluation.json").exists()
 
     def _train(self, entry: Entry, seed: int, epochs: int | None) -> None:
         """Train, unless that is done already or cannot be, and test at the entry's resolutions."""
@@ -278,13 +205,19 @@ class Harness:
         found = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
         measured = folder / "measured.json"
         used = json.loads(measured.read_text(encoding="utf-8")) if measured.exists() else {}
+        count = epochs or self.settings.budget.epochs
+        if count is None:
+            raise ValueError(
+                f"Expected {self.output / 'calibration.json'} to hold the epochs of {entry.label!r} (got none, and no "
+                f"calibration among its runs); remove its runs, and train it again"
+            )
         row = {
             "benchmark": entry.benchmark,
             "variant": entry.label,
             "seed": int(folder.name[4:]),
             **errors_of(found),
             "parameters": found["parameters"],
-            "epochs": epochs or self.settings.budget.epochs,
+            "epochs": count,
             "training_seconds": round(sum(epoch_seconds(folder / "metrics.csv", self.settings.threads)), 2),
             "peak_memory_bytes": used.get("peak_memory_bytes"),
             "steps": [target["relative_l2"]["mean"] for target in found["errors"].values()],
@@ -306,12 +239,3 @@ def errors_of(evaluation: dict[str, Any]) -> dict[str, float]:
         for norm in ("relative_l1", "relative_l2")
         for statistic in ("mean", "median", "lower_quartile", "upper_quartile")
     }
-
-
-def _essence(config: RunConfig) -> dict[str, Any]:
-    """What must be the same in all runs of an entry: the options in use alone, so that others may come and go."""
-    plain = config.plain()
-    for part in ("data", "model"):
-        plain[part] = {key: plain[part][key] for key in ("name", plain[part]["name"])}
-    plain["training"] = {key: value for key, value in plain["training"].items() if f"training.{key}" not in FIXED}
-    return plain

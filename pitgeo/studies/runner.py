@@ -11,7 +11,8 @@ from typing import Any
 
 from pitgeo.evaluation import versions, write_json
 from pitgeo.machine import machine
-from pitgeo.studies.harness import Entry, Harness
+from pitgeo.studies.entry import Entry
+from pitgeo.studies.harness import Harness
 from pitgeo.studies.settings import Settings
 from pitgeo.studies.summary import draw, format_study
 from pitgeo.studies.table import Study

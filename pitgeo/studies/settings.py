@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pitgeo.processes import cores
 
@@ -52,7 +53,14 @@ class Budget:
         raise ValueError(f"Expected a budget as in 3min, 90s, 2h or 50epochs (got {text!r})")
 
     def __str__(self) -> str:
-        return f"{self.epochs}epochs" if self.minutes is None else f"{self.minutes:g}min"
+        """What :meth:`parse` makes the same budget of."""
+        if self.minutes is None:
+            return f"{self.epochs}epochs"
+        for unit in ("min", "s", "h"):
+            number = f"{self.minutes / _UNITS[unit]:g}"
+            if "e" not in number and float(number) * _UNITS[unit] == self.minutes:
+                return f"{number}{unit}"
+        return f"{Decimal(repr(self.minutes)):f}min"
 
     @property
     def words(self) -> str:

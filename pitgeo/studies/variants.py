@@ -23,17 +23,17 @@ def model_variants(names: Sequence[str]) -> Variants:
     """A variant for each model, with its options in the configuration, or by default.
 
     Args:
-        names: Names of the registry; ``["all"]`` for all.
+        names: Names of the registry; ``"all"`` stands for all that are not named before it.
 
     Raises:
         ValueError: If there is no such model.
     """
-    for name in names if list(names) != ["all"] else ():
-        if name not in MODELS:
+    for name in names:
+        if name not in MODELS and name != "all":
             near = difflib.get_close_matches(name, MODELS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"Expected models among {', '.join(MODELS)} (got {name!r}){hint}")
-    chosen = list(MODELS) if list(names) == ["all"] else names
+    chosen = [model for name in names for model in (MODELS if name == "all" else (name,))]
     return {name: (f'model.name="{name}"',) for name in chosen}
 
 

@@ -39,6 +39,13 @@ def test_samples_are_a_data_set(points: str) -> None:
     assert options.template().x.shape == (100, 1) and options.is_ready()
 
 
+def test_no_sample_need_choose_the_checkpoint() -> None:
+    options = SmoothingOptions(size=10, train=4, validation=0, test=2)
+    train, validation = options.training_parts()
+    assert (len(train), len(validation), options.counts()) == (4, 0, (4, 0, 2)) and list(validation) == []
+    assert_dataset(train)
+
+
 def test_a_point_tells_little_and_all_points_tell_all() -> None:
     samples = Smoothing(range(200), "random")
     x, y = (values[..., 0].double() for values in (samples.x, samples.y))

@@ -7,6 +7,8 @@ import csv
 import json
 import os
 import runpy
+import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +19,7 @@ import pytest
 
 from pitgeo import cli
 from pitgeo.studies import Budget, Settings, learning_check, model_variants, process, run_compare
+from pitgeo.studies.claim import alone
 from pitgeo.studies.comparison import duration
 from pitgeo.studies.learning_check import run_learning_check
 from pitgeo.studies.process import TrainingError, train_once
@@ -153,26 +156,87 @@ def test_other_settings_are_refused(tmp_path: Path, settings: Settings) -> None:
         run_compare(CONFIG, {"a b": (), "a_b": ()}, tmp_path / "labels", settings)
 
 
+def test_a_folder_holds_one_problem(tmp_path: Path, settings: Settings) -> None:
+    output, epochs, config = tmp_path / "out", replace(settings, budget=Budget(epochs=1), seeds=1), tmp_path / "c.toml"
+    config.write_text(CONFIG.read_text().replace("size = 16", "size = 16\nwidth = 0.1"))
+    run_compare(config, model_variants(["pit"]), output, epochs)
+    config.write_text(config.read_text().replace("width = 0.1", "width = 0.4"))
+    with pytest.raises(ValueError, match=r"the problem of .*c\.toml \(got another data\.smoothing\.width\)"):
+        run_compare(config, model_variants(["mlp"]), output, epochs)
+    config.write_text(config.read_text().replace("width = 0.4", "width = 0.1").replace("clip = 1.0", "clip = 2.0"))
+    with pytest.raises(ValueError, match=r"got another training\.clip"):
+        run_compare(config, model_variants(["mlp"]), output, epochs)
+    config.write_text(config.read_text().replace("clip = 2.0", "clip = 1.0") + "[model.mlp]\nlayers = 2\n")
+    others = {"wide": ('model.name="mlp"', "data.smoothing.width=0.4"), "clip": ("training.clip=5.0",)}
+    result = run_compare(config, {**model_variants(["mlp"]), **others}, output, epochs)
+    assert [row["variant"] for row in result["table"][:4]] == ["pit", "mlp", "wide", "clip"]
+
+    path = output / "settings.json"  # as it was before it held the problem, and before that had all of its options
+    kept = json.loads(path.read_text())
+    del kept["problems"][""]["data"]["smoothing"]["seed"]
+    path.write_text(json.dumps(kept))
+    assert len(run_compare(config, model_variants(["pit"]), output, epochs)["table"]) == 5
+    path.write_text(json.dumps({key: value for key, value in kept.items() if key != "problems"}))
+    assert len(run_compare(config, model_variants(["pit"]), output, epochs)["table"]) == 5
+    assert json.loads(path.read_text())["problems"][""]["data"]["smoothing"]["width"] == 0.1
+
+
+def test_what_failed_can_be_mended(tmp_path: Path, settings: Settings) -> None:
+    output = tmp_path / "out"
+    result = run_compare(CONFIG, {**model_variants(["mlp"]), "new": ('model.name="fno"',)}, output, settings)
+    assert "regular grid" in result["table"][1]["reason"]
+    remains = output / "runs" / "new" / "calibration" / "last.ckpt"
+    remains.touch()
+    result = run_compare(CONFIG, {"new": ('model.name="pit"',)}, output, settings)
+    assert [row.get("seeds") for row in result["table"]] == [2, 2, 1] and not result["failures"]
+    assert "new calibration 2 --overwrite" in calls(output) and not remains.exists()  # nothing of the other went on
+    with pytest.raises(ValueError, match="'new' with this configuration"):
+        run_compare(CONFIG, {"new": ('model.name="mlp"',)}, output, settings)
+
+
+def test_what_failed_goes_on_where_nothing_was_changed(tmp_path: Path, settings: Settings) -> None:
+    output, epochs = tmp_path / "out", replace(settings, budget=Budget(epochs=3), seeds=1)
+    (output / "runs").mkdir(parents=True)
+    (output / "runs" / "fail_pit").write_text("kill")
+    compare(output, epochs, "mlp", "pit")
+    (output / "runs" / "fail_pit").unlink()
+    compare(output, epochs, "pit")
+    assert "pit seed0 3 --resume" in calls(output)
+
+
+def test_one_command_at_a_time(tmp_path: Path, settings: Settings) -> None:
+    output = tmp_path / "out"
+    with alone(output), pytest.raises(RuntimeError, match=r"no other command to work in .*out \(one is at it\)"):
+        compare(output, settings, "mlp")
+    assert not (output / "settings.json").exists()
+    compare(output, settings, "mlp")
+    compare(output, settings, "pit")
+    path = output / "calibration.json"
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({"pit": whole["pit"]}))  # the other entry is lost
+    assert [row["epochs"] for row in compare(output, settings, "pit")["table"][:2]] == [60, 15]
+    assert json.loads(path.read_text()) == whole
+    shutil.rmtree(output / "runs" / "mlp" / "calibration")
+    path.write_text(json.dumps({"pit": whole["pit"]}))
+    with pytest.raises(ValueError, match=r"calibration\.json to hold the epochs of 'mlp' \(got none"):
+        compare(output, settings, "pit")
+
+
+def test_an_entry_timed_alone_is_told_of(tmp_path: Path, settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    compare(tmp_path / "out", settings, "mlp", "pit")
+    compare(tmp_path / "out", settings, "pit")
+    assert "side by side" not in caplog.text
+    compare(tmp_path / "out", settings, "pit", "fno_plus")
+    assert "1 of 2 runs side by side while epochs are timed: those of fno_plus" in caplog.text
+    caplog.clear()
+    compare(tmp_path / "one_thread", replace(settings, jobs=4), "mlp")
+    assert "side by side" not in caplog.text
+
+
 def here(command: Sequence[str], record: Path, console: int, threads: int) -> int:
     """A training in this process, which saves the start of another."""
     with os.fdopen(os.dup(console), "w") as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
         return cli.main(command[3:])
-
-
-def test_another_problem_is_refused(tmp_path: Path, settings: Settings) -> None:
-    file, output = tmp_path / "problem.toml", tmp_path / "out"
-    file.write_text(CONFIG.read_text())
-    run_compare(file, model_variants(["pit"]), output, settings)
-    file.write_text(CONFIG.read_text().replace("[training]", "[training]\nclip = 0.5", 1).replace("clip = 1.0", ""))
-    with pytest.raises(ValueError, match=r"the problem of .*training\.clip"):
-        run_compare(file, model_variants(["mlp"]), output, settings)
-
-
-def test_a_variant_that_failed_may_be_mended(tmp_path: Path, settings: Settings) -> None:
-    output = tmp_path / "out"
-    run_compare(CONFIG, {**model_variants(["mlp"]), "f": ('model.name="fno"',)}, output, settings)
-    table = run_compare(CONFIG, {"f": ('model.name="fno_plus"',)}, output, settings)["table"]
-    assert [row["variant"] for row in table if row.get("error") is not None][:2] == ["mlp", "f"]
 
 
 def test_two_models_and_one_that_cannot_take_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +272,17 @@ def test_the_learning_check(tmp_path: Path, settings: Settings, monkeypatch: pyt
     assert result["passed"] and [row["model"] for row in result["rows"]] == ["mlp", "pit"]
 
 
+def test_a_crash_on_random_points_is_no_refusal(tmp_path: Path, settings: Settings) -> None:
+    runs = tmp_path / "a" / "random" / "runs"
+    runs.mkdir(parents=True)
+    (runs / "fail_pit").write_text("index 7 is out of bounds")
+    result = run_learning_check(tmp_path / "a", settings, ["pit"], CONFIG)
+    pit = result["rows"][-1]
+    assert (pit["model"], pit["points"], pit["good"]) == ("pit", "random", False)
+    assert len(result["rows"]) == 2 and not result["passed"] and not (tmp_path / "a" / "grid").exists()
+    assert "| pit | random |  | **bad**: index 7 is out of bounds |" in (tmp_path / "a" / "check.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -232,3 +307,12 @@ def test_mistakes_get_a_line(
 
 def test_durations() -> None:
     assert [duration(seconds) for seconds in (0.0123, 8.04, 180, 7200)] == ["12 ms", "8.04 s", "3 min", "2 h"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("given", "end"), [(["OUTPUT=runs/other"], " --output runs/other"), ([], "")])
+def test_make_compare_takes_a_folder(given: list[str], end: str) -> None:
+    command = ["make", "-n", "-o", "setup", "compare", "BUDGET=4min", *given]
+    environment = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1].rstrip().endswith(f"--budget 4min{end}")

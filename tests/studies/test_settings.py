@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pitgeo.studies import Budget, Settings
 
@@ -22,6 +24,16 @@ from pitgeo.studies import Budget, Settings
 )
 def test_budgets(text: str, expected: Budget) -> None:
     assert Budget.parse(text) == expected == Budget.parse(str(expected))
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+def test_any_minutes_are_written_as_they_are_read(minutes: float) -> None:
+    assert Budget.parse(str(Budget(minutes))) == Budget(minutes)
+
+
+@pytest.mark.parametrize("text", ["3min", "1.5min", "0.005s", "100s", "120min", "9epochs"])
+def test_how_budgets_are_written(text: str) -> None:
+    assert str(Budget.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "3", "min", "0min", "0epochs", "1.5epochs", "-1min", "3 days", "1e3min"])

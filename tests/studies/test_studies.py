@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from pitgeo import plots
 from pitgeo.config import load_config
 from pitgeo.datasets import BenchmarkOptions
-from pitgeo.studies import STUDIES, Budget, Settings, Study, harness, process, run_study
+from pitgeo.studies import STUDIES, Budget, Settings, Study, harness, process, run_study, summary
 from pitgeo.studies.cost import run_cost
 from pitgeo.studies.summary import error_key, paired
 
@@ -140,6 +141,15 @@ def test_other_resolutions_are_tested(tmp_path: Path, settings: Settings, monkey
         assert [row["test_resolution"] for row in csv.DictReader(file)] == ["", "16", "32"]
     with pytest.raises(RuntimeError, match=r"tested at 7.*too coarse"):
         run_study("external", replace(study, resolutions=(7,)), tmp_path / "out", settings)
+
+
+def test_a_picture_of_resolutions_that_not_all_runs_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(plots, "trends", lambda curves, output, *labels: drawn.update(curves))
+    at = [{"16": {"relative_l2_mean": 0.1}, "32": {"relative_l2_mean": 0.2}}, {"16": {"relative_l2_mean": 0.3}}]
+    rows = [{"benchmark": "darcy2d", "variant": "PiT", "resolutions": errors} for errors in at]
+    summary.draw(replace(STUDIES["external"], figure="resolutions"), {"runs": rows}, tmp_path / "a.png")
+    assert drawn == {"PiT": ([16, 32], pytest.approx([0.2, 0.2]))}
 
 
 @pytest.mark.parametrize("figure", ["growth", "lengths"])

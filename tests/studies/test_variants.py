@@ -15,7 +15,8 @@ CONFIG = Path(__file__).parents[2] / "configs" / "elasticity_quick.toml"
 
 def test_models() -> None:
     assert model_variants(["fno", "mlp"]) == {"fno": ('model.name="fno"',), "mlp": ('model.name="mlp"',)}
-    assert list(model_variants(["all"])) == list(MODELS)
+    assert list(model_variants(["all"])) == list(MODELS) == list(model_variants(["all", "mlp"]))
+    assert list(model_variants(["mlp", "all"])) == ["mlp", *(name for name in MODELS if name != "mlp")]
     with pytest.raises(
         ValueError, match=r"Expected models among pit, mlp, .* \(got 'fno_pluss'\); did you mean 'fno_plus'"
     ):
