@@ -47,13 +47,18 @@ class Shape:
     points: int | None = None
     is_shared: bool = False
 
+    @property
+    def size(self) -> float:
+        """The extent, or 1 where it is 0, as all points of a mesh coincide: what positions may be divided by."""
+        return self.extent or 1.0
+
 
 class ModelOptions(Options):
     """Options of a model; a name in :data:`MODELS` stands for a class of this kind."""
 
-    @abstractmethod
     def transform(self) -> Compose:
-        """What a sample needs before it comes to the model."""
+        """What a sample needs before it comes to the model; nothing, unless a subclass says so."""
+        return Compose()
 
     @abstractmethod
     def build(self, shape: Shape) -> nn.Module:

@@ -115,10 +115,6 @@ class MLPOptions(ModelOptions):
     channels: Count = 128
     layers: Count = 4
 
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
-
     def build(self, shape: Shape) -> nn.Module:
         """A new model; its meshes do not matter."""
         return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)

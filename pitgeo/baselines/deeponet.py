@@ -11,7 +11,7 @@ from pitgeo.baselines.sensors import Sensors
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_counts
 
 
 class DeepONet(nn.Module):
@@ -62,9 +62,7 @@ class DeepONet(nn.Module):
 
     def __init__(self, sensors: Sensors, out_channels: int, basis: int = 64, width: int = 64, layers: int = 3) -> None:
         super().__init__()
-        for name, value in (("out_channels", out_channels), ("basis", basis), ("width", width), ("layers", layers)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(out_channels=out_channels, basis=basis, width=width, layers=layers)
         self.sensors, self.out_channels = sensors, out_channels
         self.branch = fully_connected(sensors.size, width, layers, out_channels * basis)
         self.trunk = fully_connected(sensors.dimension, width, layers, out_channels * basis).append(nn.GELU())
@@ -90,10 +88,6 @@ class DeepONetOptions(ModelOptions):
     basis: Count = 64
     width: Count = 64
     layers: Count = 3
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""

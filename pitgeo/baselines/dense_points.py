@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pitgeo.data import PointData
+from pitgeo.nn.checks import check_channels
 from pitgeo.nn.dense import DenseLayout, at_least_single
 
 
@@ -46,11 +47,7 @@ class DensePoints:
             >>> points.features.shape
             torch.Size([1, 5, 5])
         """
-        if data.input_dim != in_channels:
-            raise ValueError(
-                f"Expected {in_channels} input channels, coordinates and values together "
-                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
-            )
+        check_channels(data, in_channels)
         same = data.coincide("input", "output")
         if data.x.dim() == 3:
             pos = _shared(data.pos, data.samples)
@@ -66,6 +63,14 @@ class DensePoints:
     def coincide(self) -> bool:
         """Whether the output points are the input points."""
         return self.pos_out is self.pos
+
+    def require_coincide(self, model: str) -> None:
+        """Raise a ``ValueError`` that names a model, unless the output points are the input points."""
+        if not self.coincide:
+            raise ValueError(
+                f"Expected output points that are the input points with {model} (got others); use a model that answers "
+                f"anywhere, as 'oformer', 'gnot' or 'pit'"
+            )
 
     @property
     def features(self) -> Tensor:

@@ -11,6 +11,7 @@ from torch.nn.functional import gelu, pad
 
 from pitgeo.data import PointData
 from pitgeo.nn.blocks import mlp
+from pitgeo.nn.checks import check_channels, check_counts, check_dtype
 
 
 class SpectralConvolution(nn.Module):
@@ -159,14 +160,12 @@ class FNO(nn.Module):
         super().__init__()
         if dimension not in (1, 2, 3):
             raise ValueError(f"Expected 'dimension' to be 1, 2 or 3 (got {dimension})")
-        for name, value in (("modes", modes), ("width", width), ("layers", layers)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(modes=modes, width=width, layers=layers)
         if block not in ("fno", "fno++"):
             raise ValueError(f"Expected 'block' to be 'fno' or 'fno++' (got {block!r})")
         if not 0 <= padding <= 1:
             raise ValueError(f"Expected 'padding' to be a share of the grid from 0 to 1 (got {padding})")
-        self.in_channels, self.out_channels = in_channels, out_channels
+        self.in_channels = in_channels
         self.dimension, self.padding = dimension, padding
         self.name = "fno" if block == "fno" else "fno_plus"
         self.lift = nn.Linear(in_channels, width)
@@ -205,7 +204,8 @@ class FNO(nn.Module):
         return f"set model.{self.name}.cells = {cells} to interpolate to a grid and back, or use the model 'pit'"
 
     def _check(self, data: PointData) -> tuple[int, ...]:
-        check_input(data, self.in_channels, self.lift.weight.dtype)
+        check_channels(data, self.in_channels)
+        check_dtype(data, self.lift.weight.dtype)
         if not data.coincide("input", "output"):
             raise ValueError(
                 f"Expected output points that are the input points with an FNO (got others); {self._instead}"
@@ -227,18 +227,10 @@ class FNO(nn.Module):
         return grid
 
 
-def check_input(data: PointData, channels: int, dtype: torch.dtype) -> None:
-    """Raise a ``ValueError`` unless the data has these input channels, coordinates and values, of this type."""
-    if data.input_dim != channels:
-        raise ValueError(
-            f"Expected {channels} input channels, coordinates and values together "
-            f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
-        )
-    if data.pos.dtype != dtype or data.x.dtype != dtype:
-        raise ValueError(
-            f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
-            f"convert the sample, as with .float(), or the model, as with .double()"
-        )
+def check_nodes(nodes: int, modes: int) -> None:
+    """Raise a ``ValueError`` unless a grid has enough nodes along an axis for so many frequencies of either sign."""
+    if nodes < 2 * modes:
+        raise ValueError(f"Expected 'nodes' to be at least {2 * modes}, two a mode (got {nodes})")
 
 
 class _Block(nn.Module):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 import torch
-from pydantic import model_validator
 from torch import Tensor, nn
 
 from pitgeo.baselines.dense_points import DensePoints
-from pitgeo.baselines.linear_attention import LinearAttention
+from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOptions
 from pitgeo.data import PointData
-from pitgeo.model_options import Count, ModelOptions, Shape
-from pitgeo.transforms import Compose
+from pitgeo.model_options import Count, Shape
+from pitgeo.nn.checks import check_counts
 
 
 class GalerkinTransformer(nn.Module):
@@ -72,9 +71,7 @@ class GalerkinTransformer(nn.Module):
         extent: float = 1.0,
     ) -> None:
         super().__init__()
-        for name, value in (("width", width), ("layers", layers)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(width=width, layers=layers)
         if not extent > 0:
             raise ValueError(f"Expected 'extent' to be positive (got {extent})")
         self.in_channels, self.extent = in_channels, extent
@@ -88,11 +85,7 @@ class GalerkinTransformer(nn.Module):
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
         points = DensePoints.of(data, self.in_channels)
-        if not points.coincide:
-            raise ValueError(
-                "Expected output points that are the input points with a Galerkin Transformer (got others); use a "
-                "model that answers anywhere, as 'oformer', 'gnot' or 'pit'"
-            )
+        points.require_coincide("a Galerkin Transformer")
         pos = points.pos / self.extent
         with torch.autocast(pos.device.type, enabled=False):  # positions are among the inputs
             hidden = self.lift(torch.cat([pos, points.x], -1))
@@ -116,22 +109,10 @@ class _Block(nn.Module):
         return x + cast(Tensor, self.mlp(x))
 
 
-class GalerkinOptions(ModelOptions):
+class GalerkinOptions(LinearAttentionOptions):
     """Options of ``model.name = "galerkin"``, see :class:`GalerkinTransformer`."""
 
-    width: Count = 64
-    heads: Count = 4
     layers: Count = 4
-
-    @model_validator(mode="after")
-    def _check(self) -> GalerkinOptions:
-        if self.width % self.heads:
-            raise ValueError(f"Expected 'heads' to divide 'width' = {self.width} (got {self.heads})")
-        return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""
@@ -142,5 +123,5 @@ class GalerkinOptions(ModelOptions):
             self.width,
             self.heads,
             self.layers,
-            shape.extent or 1.0,  # it is 0 where all points of a mesh coincide
+            shape.size,
         )

@@ -12,12 +12,12 @@ from torch.nn.functional import gelu
 
 from pitgeo.baselines.deformation import Deformation
 from pitgeo.baselines.dense_points import DensePoints
-from pitgeo.baselines.fno import SpectralConvolution
+from pitgeo.baselines.fno import SpectralConvolution, check_nodes
 from pitgeo.baselines.point_fourier import PointFourier
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import mlp
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_counts
 
 
 class GeoFNO(nn.Module):
@@ -83,17 +83,14 @@ class GeoFNO(nn.Module):
     ) -> None:
         super().__init__()
         dimension = deformation.dimension
-        for name, value in (("modes", modes), ("width", width), ("layers", layers)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
-        if nodes < 2 * modes:
-            raise ValueError(f"Expected 'nodes' to be at least {2 * modes}, two a mode (got {nodes})")
+        check_counts(modes=modes, width=width, layers=layers)
+        check_nodes(nodes, modes)
         if deformation.code_channels not in (0, in_channels - dimension):
             raise ValueError(
                 f"Expected a deformation with a code of {in_channels - dimension} channels, as many as a point has "
                 f"values, or none (got {deformation.code_channels})"
             )
-        self.in_channels, self.out_channels = in_channels, out_channels
+        self.in_channels = in_channels
         self.extent, self.modes, self.grid = (extent if extent > 0 else 1.0), modes, (nodes,) * dimension
         self.deformation = deformation
         self.lift = nn.Linear(in_channels, width)
@@ -155,13 +152,8 @@ class GeoFNOOptions(ModelOptions):
 
     @model_validator(mode="after")
     def _check(self) -> GeoFNOOptions:
-        if self.nodes < 2 * self.modes:
-            raise ValueError(f"Expected 'nodes' to be at least {2 * self.modes}, two a mode (got {self.nodes})")
+        check_nodes(self.nodes, self.modes)
         return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""

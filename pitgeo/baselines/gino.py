@@ -11,11 +11,11 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from pitgeo.baselines.fno import check_input
+from pitgeo.baselines.fno import check_nodes
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.neighbors import batch_pointer
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_channels, check_counts, check_dtype
 
 
 class GINO(nn.Module):
@@ -80,12 +80,9 @@ class GINO(nn.Module):
         super().__init__()
         if dimension not in (1, 2, 3):
             raise ValueError(f"Expected 'dimension' to be 1, 2 or 3 (got {dimension})")
-        for name, value in (("modes", modes), ("width", width), ("layers", layers)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
-        if nodes < 2 * modes:
-            raise ValueError(f"Expected 'nodes' to be at least {2 * modes}, two a mode (got {nodes})")
-        self.in_channels, self.out_channels = in_channels, out_channels
+        check_counts(modes=modes, width=width, layers=layers)
+        check_nodes(nodes, modes)
+        self.in_channels = in_channels
         self.dimension, self.nodes = dimension, nodes
         self.extent = extent if extent > 0 else 1.0
         diagonal = 1.05 * math.sqrt(dimension) / (nodes - 1)  # more than is between the corners of a cell
@@ -110,7 +107,8 @@ class GINO(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
-        check_input(data, self.in_channels, self.network.gno_in.integral_transform.channel_mlp.fcs[0].weight.dtype)
+        check_channels(data, self.in_channels)
+        check_dtype(data, self.network.gno_in.integral_transform.channel_mlp.fcs[0].weight.dtype)
         with torch.autocast(data.x.device.type, enabled=False):
             if data.x.dim() == 3:
                 return self._one(data.pos, data.x, data.points("output")[0])
@@ -179,13 +177,8 @@ class GINOOptions(ModelOptions):
 
     @model_validator(mode="after")
     def _check(self) -> GINOOptions:
-        if self.nodes < 2 * self.modes:
-            raise ValueError(f"Expected 'nodes' to be at least {2 * self.modes}, two a mode (got {self.nodes})")
+        check_nodes(self.nodes, self.modes)
         return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""

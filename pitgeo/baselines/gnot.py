@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import cast
 
 import torch
-from pydantic import model_validator
 from torch import Tensor, nn
 
 from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.baselines.experts import Experts, PositionGate
-from pitgeo.baselines.linear_attention import LinearAttention
+from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOptions
 from pitgeo.data import PointData
-from pitgeo.model_options import Count, ModelOptions, Shape
+from pitgeo.model_options import Count, Shape
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_counts
 
 
 class GNOT(nn.Module):
@@ -80,9 +79,7 @@ class GNOT(nn.Module):
         extent: float = 1.0,
     ) -> None:
         super().__init__()
-        for name, value in (("width", width), ("layers", layers), ("expansion", expansion)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(width=width, layers=layers, expansion=expansion)
         if not extent > 0:
             raise ValueError(f"Expected 'extent' to be positive (got {extent})")
         self.in_channels, self.extent = in_channels, extent
@@ -124,24 +121,12 @@ class _Block(nn.Module):
         return x + cast(Tensor, self.after_second(self.second(x, gates)))
 
 
-class GNOTOptions(ModelOptions):
+class GNOTOptions(LinearAttentionOptions):
     """Options of ``model.name = "gnot"``, see :class:`GNOT`."""
 
-    width: Count = 64
-    heads: Count = 4
     layers: Count = 2
     experts: Count = 3
     expansion: Count = 2
-
-    @model_validator(mode="after")
-    def _check(self) -> GNOTOptions:
-        if self.width % self.heads:
-            raise ValueError(f"Expected 'heads' to divide 'width' = {self.width} (got {self.heads})")
-        return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""
@@ -154,5 +139,5 @@ class GNOTOptions(ModelOptions):
             self.layers,
             self.experts,
             self.expansion,
-            shape.extent or 1.0,  # it is 0 where all points of a mesh coincide
+            shape.size,
         )

@@ -6,9 +6,11 @@ import math
 from typing import Literal, cast
 
 import torch
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from pitgeo.baselines.rotary import rotate
+from pitgeo.model_options import Count, ModelOptions
 from pitgeo.nn.dense import at_least_single
 
 Norm = Literal["layer", "instance", "softmax"]
@@ -184,3 +186,16 @@ def _instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
     centred = (x - (x * there).sum(-2, keepdim=True) / count) * there
     variance = centred.square().sum(-2, keepdim=True) / count
     return centred * (variance + 1e-5).rsqrt()
+
+
+class LinearAttentionOptions(ModelOptions):
+    """What options of models made of this attention share."""
+
+    width: Count = 64
+    heads: Count = 4
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> LinearAttentionOptions:
+        if self.width % self.heads:
+            raise ValueError(f"Expected 'heads' to divide 'width' = {self.width} (got {self.heads})")
+        return self

@@ -16,7 +16,7 @@ from pitgeo.baselines.rotary import rotary_angles
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_counts
 
 
 class OFormer(nn.Module):
@@ -86,8 +86,7 @@ class OFormer(nn.Module):
         extent: float = 1.0,
     ) -> None:
         super().__init__()
-        if layers < 1:
-            raise ValueError(f"Expected 'layers' to be at least 1 (got {layers})")
+        check_counts(layers=layers)
         for name, size in (("width", width), ("decoder_width", decoder_width)):
             if size < 2 * dimension or size % 2:
                 raise ValueError(f"Expected '{name}' to be even, two for each of {dimension} axes or more (got {size})")
@@ -175,13 +174,8 @@ class OFormerOptions(ModelOptions):
     layers: Count = 4
     frequency: Annotated[float, Field(gt=0)] = 1.0
 
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
-
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""
-        extent = shape.extent or 1.0  # it is 0 where all points of a mesh coincide, and so is the spacing
         return OFormer(
             shape.in_channels,
             shape.out_channels,
@@ -191,6 +185,6 @@ class OFormerOptions(ModelOptions):
             self.heads,
             self.layers,
             self.frequency,
-            shape.spacing or extent / 100,
-            extent,
+            shape.spacing or shape.size / 100,  # it is 0 where all points of a mesh coincide
+            shape.size,
         )

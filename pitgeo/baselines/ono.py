@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Annotated, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from pitgeo.baselines.dense_points import DensePoints
-from pitgeo.baselines.linear_attention import LinearAttention
+from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOptions
 from pitgeo.data import PointData
-from pitgeo.model_options import Count, ModelOptions, Shape
+from pitgeo.model_options import Count, Shape
 from pitgeo.nn.blocks import from_positions, mlp
+from pitgeo.nn.checks import check_counts
 from pitgeo.nn.dense import at_least_single
-from pitgeo.transforms import Compose
 
 
 class OrthogonalAttention(nn.Module):
@@ -157,9 +157,7 @@ class ONO(nn.Module):
         extent: float = 1.0,
     ) -> None:
         super().__init__()
-        for name, value in (("width", width), ("layers", layers), ("features", features)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(width=width, layers=layers, features=features)
         if not extent > 0:
             raise ValueError(f"Expected 'extent' to be positive (got {extent})")
         self.in_channels, self.extent = in_channels, extent
@@ -171,11 +169,7 @@ class ONO(nn.Module):
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
         points = DensePoints.of(data, self.in_channels)
-        if not points.coincide:
-            raise ValueError(
-                "Expected output points that are the input points with ONO (got others); use a model that answers "
-                "anywhere, as 'oformer', 'gnot' or 'pit'"
-            )
+        points.require_coincide("ONO")
         lifted = from_positions(self.lift, torch.cat([points.pos / self.extent, points.x], -1))
         u, h = lifted.chunk(2, -1)
         for block in self.blocks:
@@ -202,24 +196,12 @@ class _Block(nn.Module):
         return u, self.head(self.after(h))
 
 
-class ONOOptions(ModelOptions):
+class ONOOptions(LinearAttentionOptions):
     """Options of ``model.name = "ono"``, see :class:`ONO`."""
 
-    width: Count = 64
-    heads: Count = 4
     layers: Count = 4
     features: Count = 16
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-
-    @model_validator(mode="after")
-    def _check(self) -> ONOOptions:
-        if self.width % self.heads:
-            raise ValueError(f"Expected 'heads' to divide 'width' = {self.width} (got {self.heads})")
-        return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""
@@ -231,5 +213,5 @@ class ONOOptions(ModelOptions):
             self.layers,
             self.features,
             self.momentum,
-            shape.extent or 1.0,  # it is 0 where all points of a mesh coincide
+            shape.size,
         )

@@ -71,8 +71,7 @@ class Sensors:
                 "sizes); interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
             )
         mesh: Literal["shared", "own"] = "shared" if shape.is_shared else "own"
-        extent = shape.extent if shape.extent > 0 else 1.0  # it is 0 where all points of a mesh coincide
-        return cls(shape.in_channels, shape.dimension, shape.points, mesh, extent)
+        return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.size)
 
     @property
     def size(self) -> int:

@@ -12,7 +12,6 @@ from pitgeo.baselines.deeponet import DeepONet, fully_connected
 from pitgeo.baselines.sensors import Sensors
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
-from pitgeo.transforms import Compose
 
 
 class ShiftDeepONet(DeepONet):
@@ -80,10 +79,6 @@ class ShiftDeepONetOptions(ModelOptions):
     basis: Count = 16
     width: Count = 32
     layers: Count = 3
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""

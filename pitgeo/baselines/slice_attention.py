@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from pitgeo.nn.checks import check_counts
 from pitgeo.nn.dense import check_dense
 
 COLDEST, HOTTEST = 0.1, 5.0
@@ -52,9 +53,7 @@ class SliceAttention(nn.Module):
 
     def __init__(self, channels: int, heads: int = 8, slices: int = 64) -> None:
         super().__init__()
-        for name, value in (("channels", channels), ("heads", heads), ("slices", slices)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(channels=channels, heads=heads, slices=slices)
         if channels % heads:
             raise ValueError(f"Expected 'heads' to divide 'channels' = {channels} (got {heads})")
         size = channels // heads

@@ -13,7 +13,7 @@ from pitgeo.baselines.slice_attention import SliceAttention
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.transforms import Compose
+from pitgeo.nn.checks import check_counts
 
 
 class Transolver(nn.Module):
@@ -72,9 +72,7 @@ class Transolver(nn.Module):
         extent: float = 1.0,
     ) -> None:
         super().__init__()
-        for name, value in (("layers", layers), ("expansion", expansion)):
-            if value < 1:
-                raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
+        check_counts(layers=layers, expansion=expansion)
         self.in_channels = in_channels
         self.extent = extent if extent > 0 else 1.0
         self.lift = mlp(in_channels, 2 * channels, channels)
@@ -84,11 +82,7 @@ class Transolver(nn.Module):
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
         points = DensePoints.of(data, self.in_channels)
-        if not points.coincide:
-            raise ValueError(
-                "Expected output points that are the input points with a Transolver (got others); use a model that "
-                "answers anywhere, such as 'pit'"
-            )
+        points.require_coincide("a Transolver")
         hidden = from_positions(self.lift, torch.cat([points.pos / self.extent, points.x], -1))
         for block in self.blocks:
             hidden = block(hidden, points.mask)
@@ -124,10 +118,6 @@ class TransolverOptions(ModelOptions):
         if self.channels % self.heads:
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
         return self
-
-    def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing."""
-        return Compose()
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model."""

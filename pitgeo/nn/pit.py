@@ -15,6 +15,7 @@ from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import Body, Maker
+from pitgeo.nn.checks import check_channels, check_dtype
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import length_table
@@ -264,22 +265,14 @@ class PiT(nn.Module):
             )
 
     def _check(self, data: PointData) -> None:
-        if data.input_dim != self.in_channels:
-            raise ValueError(
-                f"Expected {self.in_channels} input channels, coordinates and values together "
-                f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
-            )
+        check_channels(data, self.in_channels)
         dtype = next(self.parameters()).dtype
         if dtype.itemsize < 4:
             raise ValueError(
                 f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
                 f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
             )
-        if data.pos.dtype != dtype or data.x.dtype != dtype:
-            raise ValueError(
-                f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
-                f"convert the sample, as with .float(), or the model, as with .double()"
-            )
+        check_dtype(data, dtype)
         if self.body.attention[0] != "position" and not data.coincide("input", "latent"):
             raise ValueError("Expected no latent mesh with self-attention in the encoder (got one)")
         if self.body.attention[2] != "position" and not data.coincide("latent", "output"):

@@ -40,7 +40,11 @@ def alone(output: Path) -> Iterator[None]:
 
 def stored(output: Path) -> dict[str, Any]:
     """What ``settings.json`` holds; nothing where there is none."""
-    path = output / "settings.json"
+    return read_table(output / "settings.json")
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """A JSON file; nothing where there is none."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
@@ -125,8 +129,7 @@ def _forget(output: Path, groups: Sequence[str]) -> None:
         for folder in _folders(output, group):
             shutil.rmtree(folder)
     path = output / "calibration.json"
-    if groups and path.exists():
-        timed = json.loads(path.read_text(encoding="utf-8"))
+    if groups and (timed := read_table(path)):
         write_json(path, {group: found for group, found in timed.items() if group not in groups})
 
 

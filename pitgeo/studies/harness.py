@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from pitgeo.evaluation import write_json
-from pitgeo.studies.claim import alone, claim, stored
+from pitgeo.studies.claim import alone, claim, read_table, stored
 from pitgeo.studies.entry import Entry
 from pitgeo.studies.process import TrainingError, epoch_errors, epoch_seconds, train_once
 from pitgeo.studies.settings import Settings
@@ -118,8 +117,7 @@ class Harness:
 
     def epochs(self) -> dict[str, int]:
         """Epochs of every group that was calibrated."""
-        path = self.output / "calibration.json"
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        found = read_table(self.output / "calibration.json")
         return {group: int(entry["epochs"]) for group, entry in found.items()}
 
     def _calibrate(self, entries: Sequence[Entry]) -> list[Entry]:
@@ -128,7 +126,7 @@ class Harness:
         if minutes is None:
             return list(entries)
         path = self.output / "calibration.json"
-        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        known = read_table(path)
         new = [entry for entry in entries if entry.group not in known]
         timed = [entry for entry in new if not self._is_calibrated(entry.group)]
         if threads > 1 and 0 < len(timed) < self.settings.jobs:
@@ -202,9 +200,7 @@ class Harness:
             pool.shutdown(cancel_futures=True)
 
     def _row(self, entry: Entry, folder: Path, epochs: int | None) -> dict[str, Any]:
-        found = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
-        measured = folder / "measured.json"
-        used = json.loads(measured.read_text(encoding="utf-8")) if measured.exists() else {}
+        found, used = (read_table(folder / name) for name in ("evaluation.json", "measured.json"))
         count = epochs or self.settings.budget.epochs
         if count is None:
             raise ValueError(
@@ -225,9 +221,8 @@ class Harness:
             "resolutions": {},
         }
         for resolution in entry.resolutions:
-            path = folder / f"at_{resolution}" / "evaluation.json"
-            if path.exists():
-                row["resolutions"][str(resolution)] = errors_of(json.loads(path.read_text(encoding="utf-8")))
+            if tested := read_table(folder / f"at_{resolution}" / "evaluation.json"):
+                row["resolutions"][str(resolution)] = errors_of(tested)
         return row
 
 

@@ -95,19 +95,24 @@ def pointwise_error(samples):
     return float((found - y).norm() / y.norm())
 
 
+def fit(model, batches, steps, optimizer, schedule):
+    """Train on batches in turn, and leave the model as it is evaluated."""
+    for step in range(steps):
+        batch = batches[step % len(batches)]
+        loss = (model(batch) - batch.y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    model.eval()
+
+
 def learned_error(model, steps, outputs=None, rate=5e-3, points=16, batch_size=16):
     """The error on new samples, some with fewer points, after training on 30 batches."""
     batches = [Batch.from_data_list(smoothing(batch_size, points, seed, outputs)) for seed in range(30)]
     optimizer = torch.optim.Adam(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
-    for step in range(steps):
-        data = batches[step % len(batches)]
-        loss = (model(data) - data.y).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit(model, batches, steps, optimizer, schedule)
     new = Batch.from_data_list(smoothing(32, points, 10_000, outputs) + smoothing(32, points - 5, 10_001, outputs))
-    model.eval()
     with torch.no_grad():
         return float((model(new) - new.y).norm() / new.y.norm())

@@ -10,6 +10,8 @@ from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 
+from .common import fit
+
 
 def _waves(pos: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     number = 2 * torch.pi * torch.arange(1, 5)
@@ -53,13 +55,7 @@ def error_after_training(
     """The same on these batches."""
     optimizer = torch.optim.Adam(model.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    for step in range(steps):
-        batch = batches[step % len(batches)]
-        loss = (model(batch) - batch.y).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit(model, batches, steps, optimizer, schedule)
     with torch.no_grad():
         error = float((model(test) - test.y).norm() / test.y.norm())
     x, y = test.x.reshape(-1, 1), test.y.reshape(-1, 1)
