@@ -70,7 +70,7 @@ class DeepONet(nn.Module):
 
     def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
         """Values at the output points, or at those of the numbers ``rows`` ``[m]`` alone."""
-        readings = self.sensors.read(data)
+        readings = self.sensors.read(data, self)
         pos, layout = self.sensors.queries(data, rows)
         coefficients = from_positions(self.branch, readings).unflatten(-1, (self.out_channels, -1))
         basis = self.functions(pos, readings).unflatten(-1, (self.out_channels, -1))

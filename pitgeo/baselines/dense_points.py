@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pitgeo.data import PointData
-from pitgeo.nn.checks import check_channels
-from pitgeo.nn.dense import DenseLayout, at_least_single
+from pitgeo.nn.checks import check_input
+from pitgeo.nn.dense import DenseLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,32 +32,34 @@ class DensePoints:
     _layout: DenseLayout | None
 
     @classmethod
-    def of(cls, data: PointData, in_channels: int) -> DensePoints:
+    def of(cls, data: PointData, in_channels: int, model: nn.Module) -> DensePoints:
         """The points of a sample, of a batch of them, or of samples on one shared mesh.
 
         Args:
             data: The sample or batch.
             in_channels: Coordinates and values of an input point together, which the model was built for.
+            model: The model that asks.
 
         Raises:
-            ValueError: If the data has other channels.
+            ValueError: If the data has other channels or another type than the model.
 
         Example:
-            >>> points = DensePoints.of(PointData(pos=torch.rand(5, 2), x=torch.rand(5, 3)), in_channels=5)
+            >>> model = nn.Linear(5, 1)
+            >>> points = DensePoints.of(PointData(pos=torch.rand(5, 2), x=torch.rand(5, 3)), 5, model)
             >>> points.features.shape
             torch.Size([1, 5, 5])
         """
-        check_channels(data, in_channels)
+        check_input(data, in_channels, model)
         same = data.coincide("input", "output")
         if data.x.dim() == 3:
             pos = _shared(data.pos, data.samples)
             return cls(pos, data.x, None, pos if same else _shared(data.points("output")[0], data.samples), None, None)
         layout = _layout_of(data, "input")
-        pos, x = layout.dense(at_least_single(data.pos)), layout.dense(data.x)
+        pos, x = layout.dense(data.pos), layout.dense(data.x)
         if same:
             return cls(pos, x, layout.mask, pos, layout.mask, layout)
         output = _layout_of(data, "output")
-        return cls(pos, x, layout.mask, output.dense(at_least_single(data.points("output")[0])), output.mask, output)
+        return cls(pos, x, layout.mask, output.dense(data.points("output")[0]), output.mask, output)
 
     @property
     def coincide(self) -> bool:
@@ -88,4 +90,4 @@ def _layout_of(data: PointData, kind: str) -> DenseLayout:
 
 
 def _shared(pos: Tensor, samples: int) -> Tensor:
-    return at_least_single(pos).expand(samples, -1, -1)
+    return pos.expand(samples, -1, -1)

@@ -11,7 +11,7 @@ from torch.nn.functional import gelu, pad
 
 from pitgeo.data import PointData
 from pitgeo.nn.blocks import mlp
-from pitgeo.nn.checks import check_channels, check_counts, check_dtype
+from pitgeo.nn.checks import check_counts, check_input
 
 
 class SpectralConvolution(nn.Module):
@@ -204,8 +204,7 @@ class FNO(nn.Module):
         return f"set model.{self.name}.cells = {cells} to interpolate to a grid and back, or use the model 'pit'"
 
     def _check(self, data: PointData) -> tuple[int, ...]:
-        check_channels(data, self.in_channels)
-        check_dtype(data, self.lift.weight.dtype)
+        check_input(data, self.in_channels, self)
         if not data.coincide("input", "output"):
             raise ValueError(
                 f"Expected output points that are the input points with an FNO (got others); {self._instead}"

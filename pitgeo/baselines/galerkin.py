@@ -84,7 +84,7 @@ class GalerkinTransformer(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         points.require_coincide("a Galerkin Transformer")
         pos = points.pos / self.extent
         with torch.autocast(pos.device.type, enabled=False):  # positions are among the inputs

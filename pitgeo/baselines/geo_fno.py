@@ -104,7 +104,7 @@ class GeoFNO(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         with torch.autocast(points.pos.device.type, enabled=False):  # positions go into all of it
             low = points.pos if points.mask is None else points.pos.masked_fill(~points.mask.unsqueeze(-1), torch.inf)
             low = low.amin(1, keepdim=True)

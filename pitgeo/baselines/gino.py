@@ -15,7 +15,7 @@ from pitgeo.baselines.fno import check_nodes
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.neighbors import batch_pointer
-from pitgeo.nn.checks import check_channels, check_counts, check_dtype
+from pitgeo.nn.checks import check_counts, check_input
 
 
 class GINO(nn.Module):
@@ -107,8 +107,7 @@ class GINO(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
-        check_channels(data, self.in_channels)
-        check_dtype(data, self.network.gno_in.integral_transform.channel_mlp.fcs[0].weight.dtype)
+        check_input(data, self.in_channels, self)
         with torch.autocast(data.x.device.type, enabled=False):
             if data.x.dim() == 3:
                 return self._one(data.pos, data.x, data.points("output")[0])

@@ -90,7 +90,7 @@ class GNOT(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         pos, pos_out = points.pos / self.extent, points.pos_out / self.extent
         sources = from_positions(self.sources, torch.cat([pos, points.x], -1))
         hidden = from_positions(self.queries, pos_out)

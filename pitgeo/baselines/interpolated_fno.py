@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from pitgeo.baselines.fno import FNO
 from pitgeo.data import PointData
 from pitgeo.neighborhood import Neighborhood
-from pitgeo.nn.checks import check_channels, check_dtype
+from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import at_least_single
 
 
@@ -79,8 +79,7 @@ class InterpolatedFNO(nn.Module):
         return out[0] if batch is None and not shared else out
 
     def _check(self, data: PointData) -> None:
-        check_channels(data, self.fno.in_channels - 1)
-        check_dtype(data, self.fno.lift.weight.dtype)
+        check_input(data, self.fno.in_channels - 1, self.fno)
         grids = 1 if data.x.dim() == 3 else data.samples
         found = data.points("latent")[0].shape[0]
         if not data.has_graph("encoder") or found != grids * math.prod(self.cells) or not self._is_grid(data):

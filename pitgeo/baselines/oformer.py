@@ -117,7 +117,7 @@ class OFormer(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         pos, pos_out = points.pos / self.extent, points.pos_out / self.extent
         with torch.autocast(pos.device.type, enabled=False):  # positions are among the inputs
             hidden = self.lift(torch.cat([pos, points.x], -1))

@@ -168,7 +168,7 @@ class ONO(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         points.require_coincide("ONO")
         lifted = from_positions(self.lift, torch.cat([points.pos / self.extent, points.x], -1))
         u, h = lifted.chunk(2, -1)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.data import PointData
 from pitgeo.model_options import Shape
-from pitgeo.nn.dense import DenseLayout, at_least_single
+from pitgeo.nn.dense import DenseLayout
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,18 @@ class Sensors:
         """Numbers read of a sample."""
         return self.points * (self.in_channels - (self.dimension if self.mesh == "shared" else 0))
 
-    def read(self, data: PointData) -> Tensor:
+    def read(self, data: PointData, model: nn.Module) -> Tensor:
         """The numbers of every sample, ``[B, size]``.
 
+        Args:
+            data: The sample or batch.
+            model: The model that asks.
+
         Raises:
-            ValueError: If the data has other channels, or a sample another number of points.
+            ValueError: If the data has other channels or another type than the model, or a sample another number of
+                points.
         """
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, model)
         count = points.x.shape[1]
         if points.mask is not None or count != self.points:
             least = count if points.mask is None else int(points.mask.sum(1).min())
@@ -110,7 +115,7 @@ class Sensors:
         pos, batch = data.points("output")
         if rows is not None:
             pos, batch = pos[rows], None if batch is None else batch[rows]
-        pos = at_least_single(pos) / self.extent
+        pos = pos / self.extent
         if data.x.dim() == 3:
             return pos.unsqueeze(0), None
         layout = DenseLayout.of(batch, int(pos.shape[0]), data.samples)

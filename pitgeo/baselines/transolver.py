@@ -81,7 +81,7 @@ class Transolver(nn.Module):
 
     def forward(self, data: PointData) -> Tensor:
         """Values at the points."""
-        points = DensePoints.of(data, self.in_channels)
+        points = DensePoints.of(data, self.in_channels, self)
         points.require_coincide("a Transolver")
         hidden = from_positions(self.lift, torch.cat([points.pos / self.extent, points.x], -1))
         for block in self.blocks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch
+from torch import nn
 
 from pitgeo.data import PointData
 
@@ -14,19 +14,33 @@ def check_counts(**counts: int) -> None:
             raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
 
 
-def check_channels(data: PointData, channels: int) -> None:
-    """Raise a ``ValueError`` unless the data has these input channels, coordinates and values together."""
+def check_input(data: PointData, channels: int, model: nn.Module) -> None:
+    """Raise a ``ValueError`` unless a model can take the numbers of a sample, whatever its points are.
+
+    Args:
+        data: The sample or batch.
+        channels: Input channels that the model was built for, coordinates and values together.
+        model: The model, or a part of it; its weights say in which precision positions and values are wanted.
+
+    Raises:
+        ValueError: If the data has other channels or another type than the model, or the model is of half precision.
+    """
     if data.input_dim != channels:
         raise ValueError(
             f"Expected {channels} input channels, coordinates and values together "
             f"(got {data.pos.shape[-1]} coordinates and {data.x.shape[-1]} values)"
         )
-
-
-def check_dtype(data: PointData, dtype: torch.dtype) -> None:
-    """Raise a ``ValueError`` unless positions and values are of a model's type."""
-    if data.pos.dtype != dtype or data.x.dtype != dtype:
+    dtype = next((weight.dtype for weight in model.parameters() if weight.is_floating_point()), data.pos.dtype)
+    if dtype.itemsize < 4:
         raise ValueError(
-            f"Expected positions and values of the model's type {dtype} (got {data.pos.dtype} and {data.x.dtype}); "
+            f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
+            f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
+        )
+    there = data.points("output")[0].dtype
+    if data.pos.dtype != dtype or data.x.dtype != dtype or there != dtype:
+        others = f", output points of {there}" if there != data.pos.dtype else ""
+        raise ValueError(
+            f"Expected positions and values of the model's type {dtype} "
+            f"(got {data.pos.dtype} and {data.x.dtype}{others}); "
             f"convert the sample, as with .float(), or the model, as with .double()"
         )

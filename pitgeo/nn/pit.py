@@ -15,7 +15,7 @@ from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import Body, Maker
-from pitgeo.nn.checks import check_channels, check_dtype
+from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import length_table
@@ -265,14 +265,7 @@ class PiT(nn.Module):
             )
 
     def _check(self, data: PointData) -> None:
-        check_channels(data, self.in_channels)
-        dtype = next(self.parameters()).dtype
-        if dtype.itemsize < 4:
-            raise ValueError(
-                f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
-                f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
-            )
-        check_dtype(data, dtype)
+        check_input(data, self.in_channels, self)
         if self.body.attention[0] != "position" and not data.coincide("input", "latent"):
             raise ValueError("Expected no latent mesh with self-attention in the encoder (got one)")
         if self.body.attention[2] != "position" and not data.coincide("latent", "output"):

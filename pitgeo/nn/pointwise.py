@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.nn.blocks import from_positions
+from pitgeo.nn.checks import check_input
 
 
 class PointwiseMLP(nn.Module):
@@ -47,10 +48,7 @@ class PointwiseMLP(nn.Module):
 
     def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
         """Values at the points, or at those of the numbers ``rows`` ``[m]`` alone."""
-        if data.input_dim != self.in_channels:
-            raise ValueError(
-                f"Expected {self.in_channels} input channels, coordinates and values together (got {data.input_dim})"
-            )
+        check_input(data, self.in_channels, self)
         if not data.coincide("input", "output"):
             raise ValueError("Expected output points that are the input points with a pointwise model (got others)")
         pos, x = (data.pos, data.x) if rows is None else (data.pos[rows], data.x[..., rows, :])

@@ -7,6 +7,8 @@ from torch_geometric.data import Batch
 from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.data import PointData
 
+MODEL = torch.nn.Linear(5, 1)
+
 
 def sample(points: int, outputs: int | None = None) -> PointData:
     pos_out = None if outputs is None else torch.rand(outputs, 2)
@@ -17,7 +19,7 @@ def sample(points: int, outputs: int | None = None) -> PointData:
 @pytest.mark.parametrize("sizes", [(5, 5), (3, 6)])
 def test_a_batch_holds_every_sample(sizes, outputs):
     samples = [sample(*both) for both in zip(sizes, outputs, strict=True)]
-    points = DensePoints.of(Batch.from_data_list(samples), 5)
+    points = DensePoints.of(Batch.from_data_list(samples), 5, MODEL)
     assert points.coincide == (outputs[0] is None)
     for number, one in enumerate(samples):
         inside = slice(0, one.num_nodes)
@@ -30,11 +32,11 @@ def test_a_batch_holds_every_sample(sizes, outputs):
 
 def test_samples_on_a_shared_mesh():
     data = PointData(pos=torch.rand(4, 2), x=torch.rand(3, 4, 3), pos_out=torch.rand(6, 2))
-    points = DensePoints.of(data, 5)
+    points = DensePoints.of(data, 5, MODEL)
     assert points.features.shape == (3, 4, 5) and points.pos_out.shape == (3, 6, 2) and points.mask is None
     assert torch.equal(points.rows(points.pos_out[..., :1]), points.pos_out[..., :1])
 
 
 def test_other_channels_are_refused():
     with pytest.raises(ValueError, match=r"Expected 4 input channels.*\(got 2 coordinates and 3 values\)"):
-        DensePoints.of(sample(5), 4)
+        DensePoints.of(sample(5), 4, MODEL)

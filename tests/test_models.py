@@ -1,0 +1,55 @@
+"""What all models of the registry do alike."""
+
+import importlib.util
+
+import pytest
+import torch
+
+from pitgeo.data import PointData
+from pitgeo.models import MODELS, Shape
+
+needs_extra = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, reason="needs pitgeo[baselines]")
+NAMES = [pytest.param(name, marks=needs_extra) if name == "gino" else name for name in MODELS]
+AXIS = torch.arange(24) / 23
+SHAPE = Shape(3, 1, 2, spacing=1 / 23, extent=1.0, points=576)
+
+
+def on_a_grid(name, channels=1, dtype=torch.float32, **others):
+    """A sample that every model takes, as the model wants it."""
+    data = PointData(pos=torch.cartesian_prod(AXIS, AXIS), x=torch.rand(576, channels), grid=(24, 24), **others)
+    ready = MODELS[name]().transform()(data)
+    return ready.apply(lambda value: value.to(dtype) if value.is_floating_point() else value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data_of_another_type_are_refused_with_what_to_do(name):
+    model = MODELS[name]().build(SHAPE)
+    single, double = on_a_grid(name), on_a_grid(name, dtype=torch.float64)
+    assert model(single).dtype == torch.float32
+    mixed = single.clone()
+    mixed.x = mixed.x.double()
+    for data, found in ((double, "float64 and torch.float64"), (mixed, "float32 and torch.float64")):
+        with pytest.raises(ValueError, match=rf"type torch.float32 \(got torch.{found}\); .*\.float\(\).*\.double\(\)"):
+            model(data)
+    model = model.double()
+    assert model(double).dtype == torch.float64
+    with pytest.raises(ValueError, match=r"type torch.float64 \(got torch.float32 and torch.float32\); convert"):
+        model(single)
+    with pytest.raises(ValueError, match=r"Expected a model in single or double precision.*\(got torch.bfloat16\)"):
+        model.bfloat16()(single)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data_with_other_channels_are_refused(name):
+    with pytest.raises(ValueError, match=r"Expected 3 input channels, .*\(got 2 coordinates and 2 values\)"):
+        MODELS[name]().build(SHAPE)(on_a_grid(name, channels=2))
+
+
+@pytest.mark.parametrize("name", ["pit", "deeponet", "shift_deeponet", "geo_fno", "oformer", "gnot"])
+def test_output_points_of_another_type_are_refused(name):
+    data = on_a_grid(name, pos_out=torch.rand(5, 2))
+    model = MODELS[name]().build(SHAPE)
+    assert model(data).shape == (5, 1)
+    data.pos_out = data.pos_out.double()
+    with pytest.raises(ValueError, match=r"type torch.float32 \(got .*, output points of torch.float64\)"):
+        model(data)
