@@ -35,6 +35,9 @@ class Shape:
         steps: How often the model is applied, each time to its own last predictions among others.
         points: Input points of a sample, where all samples have as many; else ``None``.
         is_shared: Whether all samples have the same input points, held once.
+
+    Raises:
+        ValueError: If the extent is not positive: in no sample is there a length to build a model by.
     """
 
     in_channels: int
@@ -47,10 +50,12 @@ class Shape:
     points: int | None = None
     is_shared: bool = False
 
-    @property
-    def size(self) -> float:
-        """The extent, or 1 where it is 0, as all points of a mesh coincide: what positions may be divided by."""
-        return self.extent or 1.0
+    def __post_init__(self) -> None:
+        if not 0 < self.extent < float("inf"):
+            raise ValueError(
+                f"Expected meshes with at least two different points, so that lengths can be told "
+                f"(got an extent of {self.extent:g}: all points of every mesh coincide); see to their positions"
+            )
 
 
 class ModelOptions(Options):

@@ -94,7 +94,7 @@ class PiTOptions(ModelOptions):
 
     def build(self, shape: Shape) -> nn.Module:
         """A new model; its first length scales come from the spacing of the points and the size of the meshes."""
-        known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of a mesh coincide
+        known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of most meshes coincide
         lengths = (shape.spacing, shape.extent) if known else None
         body = Body(
             self.body,

@@ -1,10 +1,25 @@
 """What all models of the registry do alike."""
 
+import importlib
 import importlib.util
+import inspect
 
 import pytest
 import torch
+from torch import nn
 
+from pitgeo.baselines import (
+    GINO,
+    GNOT,
+    ONO,
+    DeepONet,
+    Deformation,
+    GalerkinTransformer,
+    GeoFNO,
+    OFormer,
+    Sensors,
+    Transolver,
+)
 from pitgeo.data import PointData
 from pitgeo.models import MODELS, Shape
 
@@ -53,3 +68,38 @@ def test_output_points_of_another_type_are_refused(name):
     data.pos_out = data.pos_out.double()
     with pytest.raises(ValueError, match=r"type torch.float32 \(got .*, output points of torch.float64\)"):
         model(data)
+
+
+@pytest.mark.parametrize("extent", [0.0, -1.0, float("inf"), float("nan")])
+def test_meshes_without_a_length_are_refused_whatever_the_model(extent):
+    with pytest.raises(ValueError, match=r"at least two different points.*\(got an extent of .*all points"):
+        Shape(3, 1, 2, spacing=0.0, extent=extent)
+
+
+MADE_WITH_EXTENT = {
+    "deeponet": lambda extent: DeepONet(Sensors(3, 2, 9, extent=extent), 1),
+    "geo_fno": lambda extent: GeoFNO(3, 1, Deformation(2), extent),
+    "galerkin": lambda extent: GalerkinTransformer(3, 1, 2, extent=extent),
+    "oformer": lambda extent: OFormer(3, 1, 2, extent=extent),
+    "gnot": lambda extent: GNOT(3, 1, 2, extent=extent),
+    "ono": lambda extent: ONO(3, 1, extent=extent),
+    "transolver": lambda extent: Transolver(3, 1, extent=extent),
+    "gino": lambda extent: GINO(3, 1, 2, extent=extent),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not isinstance(name, str) or name in MADE_WITH_EXTENT])
+@pytest.mark.parametrize("extent", [0.0, -1.0, float("inf"), float("nan")])
+def test_constructors_refuse_an_extent_that_is_no_length(name, extent):
+    with pytest.raises(ValueError, match=r"Expected 'extent' to be positive and finite \(got "):
+        MADE_WITH_EXTENT[name](extent)
+
+
+def test_every_class_with_an_extent_is_among_these():
+    found = {
+        name
+        for name in MODELS
+        for part in vars(importlib.import_module(MODELS[name].__module__)).values()
+        if inspect.isclass(part) and issubclass(part, nn.Module) and "extent" in inspect.signature(part).parameters
+    }
+    assert found == MADE_WITH_EXTENT.keys() - {"deeponet"}  # whose sensors have it

@@ -11,7 +11,7 @@ from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOptions
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, Shape
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 
 
 class GalerkinTransformer(nn.Module):
@@ -72,8 +72,7 @@ class GalerkinTransformer(nn.Module):
     ) -> None:
         super().__init__()
         check_counts(width=width, layers=layers)
-        if not extent > 0:
-            raise ValueError(f"Expected 'extent' to be positive (got {extent})")
+        check_lengths(extent=extent)
         self.in_channels, self.extent = in_channels, extent
         self.lift = nn.Linear(in_channels, width)
         self.blocks = nn.ModuleList(_Block(width, heads, dimension) for _ in range(layers))
@@ -123,5 +122,5 @@ class GalerkinOptions(LinearAttentionOptions):
             self.width,
             self.heads,
             self.layers,
-            shape.size,
+            shape.extent,
         )

@@ -17,7 +17,7 @@ from pitgeo.baselines.point_fourier import PointFourier
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import mlp
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 
 
 class GeoFNO(nn.Module):
@@ -84,6 +84,7 @@ class GeoFNO(nn.Module):
         super().__init__()
         dimension = deformation.dimension
         check_counts(modes=modes, width=width, layers=layers)
+        check_lengths(extent=extent)
         check_nodes(nodes, modes)
         if deformation.code_channels not in (0, in_channels - dimension):
             raise ValueError(
@@ -91,7 +92,7 @@ class GeoFNO(nn.Module):
                 f"values, or none (got {deformation.code_channels})"
             )
         self.in_channels = in_channels
-        self.extent, self.modes, self.grid = (extent if extent > 0 else 1.0), modes, (nodes,) * dimension
+        self.extent, self.modes, self.grid = extent, modes, (nodes,) * dimension
         self.deformation = deformation
         self.lift = nn.Linear(in_channels, width)
         self.to_grid = SpectralConvolution(width, width, dimension, modes)

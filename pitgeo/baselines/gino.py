@@ -15,7 +15,7 @@ from pitgeo.baselines.fno import check_nodes
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.neighbors import batch_pointer
-from pitgeo.nn.checks import check_counts, check_input
+from pitgeo.nn.checks import check_counts, check_input, check_lengths
 
 
 class GINO(nn.Module):
@@ -81,10 +81,10 @@ class GINO(nn.Module):
         if dimension not in (1, 2, 3):
             raise ValueError(f"Expected 'dimension' to be 1, 2 or 3 (got {dimension})")
         check_counts(modes=modes, width=width, layers=layers)
+        check_lengths(extent=extent)
         check_nodes(nodes, modes)
         self.in_channels = in_channels
-        self.dimension, self.nodes = dimension, nodes
-        self.extent = extent if extent > 0 else 1.0
+        self.dimension, self.nodes, self.extent = dimension, nodes, extent
         diagonal = 1.05 * math.sqrt(dimension) / (nodes - 1)  # more than is between the corners of a cell
         self.network = neuraloperator().GINO(
             in_channels=in_channels,

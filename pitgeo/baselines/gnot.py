@@ -13,7 +13,7 @@ from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOp
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, Shape
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 
 
 class GNOT(nn.Module):
@@ -80,8 +80,7 @@ class GNOT(nn.Module):
     ) -> None:
         super().__init__()
         check_counts(width=width, layers=layers, expansion=expansion)
-        if not extent > 0:
-            raise ValueError(f"Expected 'extent' to be positive (got {extent})")
+        check_lengths(extent=extent)
         self.in_channels, self.extent = in_channels, extent
         self.queries = mlp(dimension, width, width)
         self.sources = mlp(in_channels, width, width)
@@ -139,5 +138,5 @@ class GNOTOptions(LinearAttentionOptions):
             self.layers,
             self.experts,
             self.expansion,
-            shape.size,
+            shape.extent,
         )

@@ -16,7 +16,7 @@ from pitgeo.baselines.rotary import rotary_angles
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 
 
 class OFormer(nn.Module):
@@ -90,9 +90,7 @@ class OFormer(nn.Module):
         for name, size in (("width", width), ("decoder_width", decoder_width)):
             if size < 2 * dimension or size % 2:
                 raise ValueError(f"Expected '{name}' to be even, two for each of {dimension} axes or more (got {size})")
-        for name, length in (("frequency", frequency), ("spacing", spacing), ("extent", extent)):
-            if not length > 0:
-                raise ValueError(f"Expected '{name}' to be positive (got {length})")
+        check_lengths(frequency=frequency, spacing=spacing, extent=extent)
         self.in_channels, self.spacing, self.extent = in_channels, spacing, extent
         self.width, self.decoder_width = width, decoder_width
         self.lift = nn.Linear(in_channels, width, bias=False)
@@ -185,6 +183,6 @@ class OFormerOptions(ModelOptions):
             self.heads,
             self.layers,
             self.frequency,
-            shape.spacing or shape.size / 100,  # it is 0 where all points of a mesh coincide
-            shape.size,
+            shape.spacing or shape.extent / 100,  # it is 0 where all points of most meshes coincide
+            shape.extent,
         )

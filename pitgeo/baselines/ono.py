@@ -14,7 +14,7 @@ from pitgeo.baselines.linear_attention import LinearAttention, LinearAttentionOp
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, Shape
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 from pitgeo.nn.dense import at_least_single
 
 
@@ -158,8 +158,7 @@ class ONO(nn.Module):
     ) -> None:
         super().__init__()
         check_counts(width=width, layers=layers, features=features)
-        if not extent > 0:
-            raise ValueError(f"Expected 'extent' to be positive (got {extent})")
+        check_lengths(extent=extent)
         self.in_channels, self.extent = in_channels, extent
         self.lift = mlp(in_channels, 2 * width, 2 * width)
         self.blocks = nn.ModuleList(
@@ -213,5 +212,5 @@ class ONOOptions(LinearAttentionOptions):
             self.layers,
             self.features,
             self.momentum,
-            shape.size,
+            shape.extent,
         )

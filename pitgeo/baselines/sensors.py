@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.data import PointData
 from pitgeo.model_options import Shape
+from pitgeo.nn.checks import check_counts, check_lengths
 from pitgeo.nn.dense import DenseLayout
 
 
@@ -48,10 +49,8 @@ class Sensors:
     def __post_init__(self) -> None:
         if self.mesh not in ("shared", "own"):
             raise ValueError(f"Expected 'mesh' to be 'shared' or 'own' (got {self.mesh!r})")
-        if not 0 < self.extent < float("inf"):
-            raise ValueError(f"Expected 'extent' to be positive and finite (got {self.extent})")
-        if self.points < 1:
-            raise ValueError(f"Expected 'points' to be at least 1 (got {self.points})")
+        check_lengths(extent=self.extent)
+        check_counts(points=self.points)
         if self.size == 0:
             raise ValueError(
                 "Expected input values with a DeepONet on a shared mesh, to tell samples apart (got none); name some "
@@ -71,7 +70,7 @@ class Sensors:
                 "sizes); interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
             )
         mesh: Literal["shared", "own"] = "shared" if shape.is_shared else "own"
-        return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.size)
+        return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.extent)
 
     @property
     def size(self) -> int:

@@ -13,7 +13,7 @@ from pitgeo.baselines.slice_attention import SliceAttention
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.nn.checks import check_counts
+from pitgeo.nn.checks import check_counts, check_lengths
 
 
 class Transolver(nn.Module):
@@ -73,8 +73,9 @@ class Transolver(nn.Module):
     ) -> None:
         super().__init__()
         check_counts(layers=layers, expansion=expansion)
+        check_lengths(extent=extent)
         self.in_channels = in_channels
-        self.extent = extent if extent > 0 else 1.0
+        self.extent = extent
         self.lift = mlp(in_channels, 2 * channels, channels)
         self.blocks = nn.ModuleList(_Block(channels, heads, slices, expansion) for _ in range(layers))
         self.head = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, out_channels))

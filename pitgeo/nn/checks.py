@@ -14,6 +14,13 @@ def check_counts(**counts: int) -> None:
             raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
 
 
+def check_lengths(**lengths: float) -> None:
+    """Raise a ``ValueError`` unless all of these, by name, are positive and finite."""
+    for name, value in lengths.items():
+        if not 0 < value < float("inf"):
+            raise ValueError(f"Expected '{name}' to be positive and finite (got {value})")
+
+
 def check_input(data: PointData, channels: int, model: nn.Module) -> None:
     """Raise a ``ValueError`` unless a model can take the numbers of a sample, whatever its points are.
 

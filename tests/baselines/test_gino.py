@@ -134,7 +134,7 @@ def test_every_parameter_is_used(outputs):
 def test_points_that_coincide_give_numbers():
     for data in (PointData(pos=torch.ones(4, 2).double(), x=torch.rand(4, 2).double()), sample(1)):
         data.pos.requires_grad_()
-        out = model(extent=0.0, spacing=0.0)(data)
+        out = model(spacing=0.0)(data)
         out.sum().backward()
         assert out.isfinite().all() and data.pos.grad.isfinite().all()
 

@@ -88,7 +88,6 @@ def test_options_build_it():
     assert made.extent == 5 and len(made.blocks) == 1 and made.blocks[0].cross_attention.heads == 3
     assert made.blocks[0].first.first.shape == (2, 12, 12)
     assert made(sample(outputs=4).apply(lambda value: value.float())).shape == (4, 3)
-    GNOTOptions().build(Shape(4, 3, 2, spacing=0.0, extent=0.0))
     assert not GNOTOptions().transform().transforms
     with pytest.raises(ValidationError, match="divide 'width' = 64"):
         GNOTOptions(heads=5)
@@ -103,7 +102,6 @@ def test_options_build_it():
         (lambda: model(heads=3), "'heads'"),
         (lambda: model(experts=0), "'experts'"),
         (lambda: model(expansion=0), "'expansion'"),
-        (lambda: model(extent=0.0), "'extent'"),
     ],
 )
 def test_bad_input_is_refused(call, message):

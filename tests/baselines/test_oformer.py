@@ -106,7 +106,7 @@ def test_options_build_it():
     made = OFormerOptions(width=12, heads=3, layers=1).build(Shape(4, 3, 2, spacing=0.1, extent=5.0))
     assert made.extent == 5 and made.spacing == 0.1 and len(made.blocks) == 1 and made.attention.heads == 3
     assert made(sample(outputs=4).apply(lambda value: value.float())).shape == (4, 3)
-    assert OFormerOptions().build(Shape(4, 3, 2, spacing=0.0, extent=0.0)).spacing == 0.01
+    assert OFormerOptions().build(Shape(4, 3, 2, spacing=0.0, extent=5.0)).spacing == 0.05
     assert not OFormerOptions().transform().transforms
     with pytest.raises(ValidationError, match="frequency"):
         OFormerOptions(frequency=0)
@@ -120,7 +120,6 @@ def test_options_build_it():
         (lambda: model(width=2), r"'width' to be even, two for each of 2 axes or more \(got 2\)"),
         (lambda: model(decoder_width=9), "'decoder_width'"),
         (lambda: model(heads=0), "'heads'"),
-        (lambda: model(extent=0.0), "'extent'"),
         (lambda: model(spacing=0.0), "'spacing'"),
         (lambda: model(frequency=0.0), "'frequency'"),
     ],

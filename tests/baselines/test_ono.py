@@ -180,7 +180,6 @@ def test_options_build_it():
     assert made.extent == 5 and len(made.blocks) == 2 and made.blocks[1].attention.heads == 3
     assert made.blocks[0].orthogonal.momentum == 0.5 and len(made.blocks[0].orthogonal.strength) == 5
     assert made(sample().apply(lambda value: value.float())).shape == (11, 3)
-    ONOOptions().build(Shape(4, 3, 2, spacing=0.0, extent=0.0))
     assert not ONOOptions().transform().transforms
     with pytest.raises(ValidationError, match="divide 'width' = 64"):
         ONOOptions(heads=5)
@@ -196,7 +195,6 @@ def test_options_build_it():
         (lambda: model(heads=3), "'heads'"),
         (lambda: model(features=0), "'features'"),
         (lambda: model(momentum=1.0), "'momentum'"),
-        (lambda: model(extent=0.0), "'extent'"),
     ],
 )
 def test_bad_input_is_refused(call, message):

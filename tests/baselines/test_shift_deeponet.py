@@ -97,7 +97,7 @@ def test_coordinates_move_in_single_precision_under_autocast():
 
 
 def test_points_that_coincide():
-    made = ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.0, 0.0, points=4))
+    made = ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.0, 1.0, points=4))
     assert made(PointData(pos=torch.ones(4, 2), x=torch.rand(4, 1))).isfinite().all()
 
 

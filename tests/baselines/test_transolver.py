@@ -69,7 +69,7 @@ def test_number_of_parameters_with_the_papers_sizes():
 
 @pytest.mark.parametrize("points", [1, 4])
 def test_points_that_coincide(points):
-    made = TransolverOptions().build(Shape(3, 1, 2, 0.0, 0.0))
+    made = TransolverOptions().build(Shape(3, 1, 2, 0.0, 1.0))
     assert made(PointData(pos=torch.ones(points, 2), x=torch.rand(points, 1))).isfinite().all()
 
 
