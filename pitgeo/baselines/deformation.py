@@ -19,8 +19,10 @@ class Deformation(nn.Module):
         z = (p, \lVert p - o \rVert, \operatorname{angle}(p - o))
 
     with :math:`o` by the origin, a corner of the box, :math:`j` from 0 to ``width / 4 - 1``, a linear map of the code
-    :math:`c`, and tanh in the MLP. The angle is there in two dimensions alone. All of it runs in single precision, or
-    double, whatever autocast says.
+    :math:`c`, and tanh in the MLP. The angle is there in two dimensions alone. Of a point below or left of the box, as
+    an output point may be, it is that of the nearest point which is not: there the angle itself would jump by a turn
+    somewhere, and its sines of any frequency with it. All of it runs in single precision, or double, whatever autocast
+    says.
 
     Args:
         dimension: Axes of the positions.
@@ -28,7 +30,7 @@ class Deformation(nn.Module):
         width: Size of each part of the MLP's input; the MLP is four times as wide. A multiple of 4.
 
     Shapes:
-        - **pos** ``[B, N, dimension]``, from 0 to 1.
+        - **pos** ``[B, N, dimension]``, from 0 to 1; output points may lie outside.
         - **code** ``[B, code_channels]``, or ``None`` without one.
         - **output** ``[B, N, dimension]``.
 
@@ -63,7 +65,8 @@ class Deformation(nn.Module):
             apart = pos - _CENTER
             place = [pos, apart.norm(dim=-1, keepdim=True)]
             if self.dimension == 2:
-                place.append(torch.atan2(apart[..., 1:], apart[..., :1]))
+                right, up = apart.clamp(min=-_CENTER).split(1, -1)  # that of the box itself is from 0 to a quarter
+                place.append(torch.atan2(up, right))
             features = torch.cat(place, -1)
             octaves = math.pi * 2.0 ** torch.arange(self.octaves, dtype=pos.dtype, device=pos.device)
             angles = (features.unsqueeze(-1) * octaves).flatten(-2)

@@ -105,6 +105,26 @@ def test_the_deformation_written_out():
     assert len(linears) == 4 and not torch.allclose(layer(pos, code), layer(pos, code + 1), atol=1e-4)
 
 
+def test_it_is_continuous_wherever_output_points_are():
+    """Across the ray where the angle jumps by a turn, the axes of the box's corner, and the corner."""
+    made, along = model(), torch.linspace(-0.8, 0.9, 200).double()
+    fixed = torch.full_like(along, -1e-4)  # of the corner
+    lines = [(along, fixed), (fixed, along), (along, 0 * along), (0 * along, along), (along, along)]
+    lines = torch.cat([torch.stack(line, -1) for line in lines])
+    data = sample()
+    data.pos = torch.cat([data.pos[2:], torch.tensor([[0.0, 0.0], [1.0, 1.0]]).double()])  # the box is the unit square
+    sides = []
+    for shift in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        pos_out = lines + 1e-12 * torch.tensor(shift).double()
+        sides.append(made(PointData(pos=data.pos, x=data.x, pos_out=pos_out)).detach())
+    assert max((side - sides[0]).abs().max() for side in sides) < 1e-6 < 0.1 < sides[0].std(0).min()
+    angles = []
+    made.deformation.lift.register_forward_hook(lambda module, given, out: angles.append(given[0][0, :, -1]))
+    inside = torch.rand(50, 2).double()
+    made(PointData(pos=data.pos, x=data.x, pos_out=inside))
+    assert torch.allclose(angles[0], torch.atan2(inside[:, 1] + 1e-4, inside[:, 0] + 1e-4), atol=1e-12)
+
+
 def identity(made):
     with torch.no_grad():
         made.deformation.network[-1].weight.zero_()
