@@ -141,18 +141,29 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), run: type[RunCo
     Raises:
         ConfigError: If the file is missing or is not TOML, a key is unknown or missing, or a value does not fit.
     """
-    path = Path(path)
+    return parse_config(read_toml(Path(path)), overrides, source=str(path), run=run)
+
+
+def read_toml(path: Path, kind: str = "configuration file") -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Args:
+        path: The file.
+        kind: What it is, for the message where there is none.
+
+    Raises:
+        ConfigError: If the file is missing, cannot be read, or is not TOML; the message names it.
+    """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.toml")], 1)
         hint = f"; did you mean {path.parent / near[0]}?" if near else ""
-        raise ConfigError(f"{path}: no such configuration file{hint}") from None
+        raise ConfigError(f"{path}: no such {kind}{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read ({error})") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML ({error})") from None
-    return parse_config(table, overrides, source=str(path), run=run)
 
 
 def parse_config(

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pitgeo.config import ConfigError
+from pitgeo.config import ConfigError, read_toml
 from pitgeo.models import MODELS
 from pitgeo.studies.table import Variants
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def model_variants(names: Sequence[str]) -> Variants:
@@ -45,12 +39,7 @@ def read_variant(path: Path) -> tuple[str, tuple[str, ...]]:
     Raises:
         ConfigError: If the file cannot be read, or is not of this kind.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file of a variant") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: not a TOML file that can be read ({error})") from None
+    table = read_toml(path, "file of a variant")
     label = table.pop("label", path.stem)
     if not isinstance(label, str) or not label.strip():
         raise ConfigError(f"{path}: label: expected a text (got {json.dumps(label, default=str)})")

@@ -40,7 +40,7 @@ def test_files_change_what_they_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("label = 3", "label: expected a text"), ("label = ", "can be read"), ('label = "  "', "expected a text")],
+    [("label = 3", "label: expected a text"), ("label = ", r"not valid TOML \("), ('label = "  "', "expected a text")],
 )
 def test_bad_files_are_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "one.toml"
@@ -50,5 +50,10 @@ def test_bad_files_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=f"one.toml: .*{message}"):
         read_variants([path])
     path.write_text('label = "a"')
+    with pytest.raises(ConfigError, match=r"ones.toml: no such file of a variant; did you mean .*one.toml\?"):
+        read_variants([tmp_path / "ones.toml"])
+    path.with_name("two.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"two.toml: cannot be read \("):
+        read_variants([path, path.with_name("two.toml")])
     with pytest.raises(ConfigError, match="another one than in the files before"):
         read_variants([path, path])
