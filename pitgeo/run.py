@@ -7,7 +7,7 @@ import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ def dry_run(config: RunConfig) -> list[str]:
     train, validation, test = options.counts()
     sample = config.transform(_box_scale(config, [sample]))(sample)
     labels = options.table(sample).target_labels
-    shape = replace(_shape(config, [sample]), is_shared=options.is_shared)
+    shape = _shape(config, [sample])
     model = build(config.model.options, shape)
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
@@ -144,6 +144,7 @@ def read_parts(config: RunConfig, progress: bool) -> Parts:
         log.info("The raw files of %s are missing: generating them", config.data.name)
         options.prepare(progress=progress)
     raw, validation = options.training_parts(progress)
+    _check_shared(config, raw)
     table = options.table(raw[0])
     box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
@@ -183,6 +184,17 @@ def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[P
     return ready if isinstance(ready, (SharedMesh, MeshSamples, SeriesSamples)) else list(ready)
 
 
+def _check_shared(config: RunConfig, samples: Sequence[PointData]) -> None:
+    """Raise a ``ValueError`` unless samples come as the options of their data set say."""
+    options, is_shared = config.data.options, isinstance(samples, SharedMesh)
+    if options.is_shared != is_shared:
+        raise ValueError(
+            f"Expected {type(options).__name__}.is_shared of data.name = {config.data.name!r} to say whether all "
+            f"samples have one mesh, held once in a SharedMesh (got {options.is_shared}, and samples that "
+            f"{'have' if is_shared else 'have not'}); mend the options of the data set"
+        )
+
+
 def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
     return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
 
@@ -204,7 +216,7 @@ def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
         latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
         steps=steps,
         points=sizes.pop() if len(sizes) == 1 else None,
-        is_shared=isinstance(samples, SharedMesh),
+        is_shared=config.data.options.is_shared,
     )
 
 

@@ -27,7 +27,7 @@ class DataOptions(BaseModel):
 
     @property
     def is_shared(self) -> bool:
-        """Whether all samples have the same points, held once."""
+        """Whether all samples have the same points, held once, as a :class:`~pitgeo.datasets.SharedMesh` does."""
         return False
 
     @property

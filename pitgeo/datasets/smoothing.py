@@ -107,6 +107,11 @@ class SmoothingOptions(DataOptions):
         """Where the data come from, for messages."""
         return "made on the spot"
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether all samples have the same points, held once: always."""
+        return True
+
     def is_ready(self) -> bool:
         """Always."""
         return True
