@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
@@ -24,12 +25,18 @@ from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
+from pitgeo.nn import Rollout
 from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
+from pitgeo.training.loader import collate
+from pitgeo.training.options import prepare_model
 from pitgeo.transforms import Compose, UnitBox
 from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
+
+TRIED_POINTS = 30_000
+"""Input and output points together that a dry run applies a model to at most."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +122,23 @@ def train(
 def dry_run(config: RunConfig) -> list[str]:
     """Build everything and train nothing; say what the run would work on.
 
-    Takes a sample of the data set's shape, whether its files are there or not.
+    The model is tried on one or two training samples where their files are there, else built for declared shapes.
+
+    Raises:
+        ValueError: If the model cannot take these samples, or not be trained in this way.
     """
     options = config.data.options
-    sample = options.template()
     train, validation, test = options.counts()
-    sample = config.transform(_box_scale(config, [sample]))(sample)
+    few: Sequence[PointData] = options.few_samples()
+    raw = few if len(few) else [options.template()]
+    transform = config.transform(_box_scale(config, raw))
+    samples: Sequence[PointData]
+    samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
+    sample = samples[0]
     labels = options.table(sample).target_labels
-    shape = _shape(config, [sample])
-    model = build(config.model.options, shape)
+    model = build(config.model.options, _shape(config, samples))
+    prepare_model(model, config.training)
+    tried = _try(model, samples) if len(few) else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
         f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",
@@ -132,9 +147,22 @@ def dry_run(config: RunConfig) -> list[str]:
         f"latent points: {latent.shape[0]}",
         f"output points: {output.shape[0]}",
         f"output channels: {sample.y.shape[1]} ({', '.join(labels)})",
-        f"model: {config.model.name}",
+        f"model: {config.model.name}, tried on {tried}",
         f"parameters: {parameter_count(model):,}",
     ]
+
+
+def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
+    """Apply a model to samples, of large ones to one alone, and to none that would take long; say to what."""
+    points = [len(sample.pos) + len(sample.points("output")[0]) for sample in samples]
+    if points[0] > TRIED_POINTS:
+        return f"no sample: this takes long with {len(samples[0].pos)} points"
+    batch = collate(samples, range(len(samples) if sum(points) <= TRIED_POINTS else 1))
+    if isinstance(model, Rollout):
+        model.steps = 1  # the others are alike
+    with torch.inference_mode():
+        model.eval()(batch)
+    return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
 
 
 def read_parts(config: RunConfig, progress: bool) -> Parts:

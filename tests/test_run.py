@@ -10,7 +10,7 @@ from pitgeo.datasets import DATASETS
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models import parameter_count
-from pitgeo.run import _module, dry_run, read_parts
+from pitgeo.run import _module, dry_run, read_parts, train
 
 from .datasets.meshes.conftest import small_mesh
 
@@ -22,7 +22,7 @@ def files(folder, sizes, is_shared=False):
     for number, size in enumerate(sizes):
         mesh = small_mesh(0 if is_shared else number, points=size)
         load = {"load": np.array([number + 1.0])}
-        write_mesh(folder / f"case_{number}.vtu", Mesh(mesh.points, mesh.cells, mesh.point_data, {}, load))
+        write_mesh(folder / f"case_{number}.vtu", Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data, load))
     changes = [f'data.meshes.files="{folder}/*.vtu"', f'data.meshes.cache="{folder}/cache"']
     changes += ['data.meshes.inputs=["load"]', 'data.meshes.targets=["u"]']
     return lambda *more: load_config(CONFIGS / "meshes.toml", [*changes, *more])
@@ -46,3 +46,51 @@ def test_options_that_say_otherwise_than_their_samples_are_refused(monkeypatch):
     monkeypatch.setattr(DATASETS["smoothing"], "is_shared", DataOptions.is_shared)
     with pytest.raises(ValueError, match=r"SmoothingOptions.is_shared .*\(got False, and samples that have\); mend"):
         read_parts(load_config(CONFIGS / "smoothing.toml"), False)
+
+
+SIZES = r"as many points with a DeepONet.*several sizes"
+REFUSED = {
+    "sizes": ([20, 21, 22, 23, 24, 25], ['model.name="deeponet"'], SIZES),
+    "a single odd size": ([20] * 8 + [31], ['model.name="deeponet"'], SIZES),
+    "output points": (
+        [20] * 6,
+        ['model.name="galerkin"', 'data.meshes.inputs=["material"]', 'data.meshes.targets=["q"]'],  # in points, cells
+        r"are the input points with a Galerkin",
+    ),
+    "no grid": ([20] * 6, ['model.name="fno"'], r"points on a regular grid.*model.fno.cells"),
+    "query points": ([20] * 6, ['model.name="gnot"', "training.query_points=5"], r"training.query_points = 5"),
+}
+SPLIT = ['data.meshes.test=["case_0.vtu"]', 'data.meshes.validation=["case_1.vtu"]', "training.epochs=1"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_dry_run_refuses_what_training_would(name, tmp_path):
+    sizes, changes, message = REFUSED[name]
+    config = files(tmp_path / "cases", sizes)(*SPLIT, *changes)
+    with pytest.raises(ValueError, match=message) as early:
+        dry_run(config)
+    with pytest.raises(ValueError) as late:
+        train(config, tmp_path / "run")
+    assert str(early.value) == str(late.value)
+
+
+def test_a_dry_run_tries_the_model_on_samples_that_are_there(tmp_path, monkeypatch):
+    config = files(tmp_path, [20, 21, 22, 23, 24, 25])()
+    assert dry_run(config)[-2] == "model: pit, tried on 2 samples"
+    monkeypatch.setattr("pitgeo.run.TRIED_POINTS", 60)
+    assert dry_run(config)[-2] == "model: pit, tried on 1 sample"
+    monkeypatch.setattr("pitgeo.run.TRIED_POINTS", 10)
+    assert dry_run(config)[-2].startswith("model: pit, tried on no sample: this takes long with 2")
+
+
+def test_a_dry_run_without_files_tries_what_is_known(tmp_path):
+    def lines(name, *changes):
+        return dry_run(load_config(CONFIGS / f"{name}.toml", [f"data.{name}.root={tmp_path}", *changes]))
+
+    assert lines("elasticity", 'model.name="deeponet"')[-2] == "model: deeponet, tried on no sample: there are no files"
+    naca = ['model.name="fno"', "model.fno.modes=8"]
+    assert lines("naca", *naca)[-2] == "model: fno, tried on 1 sample"
+    with pytest.raises(ValueError, match="points on a regular grid"):
+        lines("naca", *naca, 'data.naca.positions="physical"')
+    vorticity = ['model.name="mlp"', "data.vorticity.resolution=16"]
+    assert lines("vorticity", *vorticity)[-2] == "model: mlp, tried on 2 samples"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -118,6 +119,10 @@ class BenchmarkOptions(DataOptions):
         if missing:
             self.make(progress)
 
+    def few_samples(self) -> Sequence[PointData]:
+        """The first two training samples, without those that follow; none while files are missing."""
+        return self.read("train", min(2, self.train)) if self.is_ready() else []
+
     def training_parts(self, progress: bool = False) -> tuple[Samples, Samples]:
         """The samples to train on, and the last ones of them, held out to choose the best checkpoint."""
         samples, kept = self.read("train", self.train), self.train - self.validation
@@ -154,6 +159,15 @@ class GridOptions(BenchmarkOptions):
         pos, grid = self.grid_points()
         x, y = (torch.zeros(len(pos), channels) for channels in (self.values, len(self.targets)))
         return PointData(pos=torch.from_numpy(pos).float(), x=x, y=y, grid=grid)
+
+    def few_samples(self) -> Sequence[PointData]:
+        """Samples of zeros, files or none: all have this shape, and the files of some are long to read."""
+        count = min(2, self.train)
+        if not self.is_shared:
+            return [self.template()] * count
+        pos, grid = self.grid_points()
+        x, y = (np.zeros((count, len(pos), channels), np.float32) for channels in (self.values, len(self.targets)))
+        return SharedMesh(Fields(pos, grid, x, y, np.arange(count)), self.inputs, self.targets)
 
     def read(self, split: Split, samples: int) -> Samples:
         """The samples of a split."""

@@ -68,6 +68,10 @@ class DataOptions(BaseModel):
     def test_samples(self, progress: bool = False) -> Samples:
         """The test samples."""
 
+    def few_samples(self) -> Sequence[PointData]:
+        """One or two training samples, to try a model on: the first, and another; none while files are missing."""
+        return self.training_parts()[0][:2] if self.is_ready() else []
+
     def split_files(self) -> dict[str, list[str]] | None:
         """Names of the files of each split, where every sample is a file of its own."""
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from pitgeo.data import PointData
 from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, naca, shock_tube, vorticity
 from pitgeo.datasets.benchmark import Count, GridOptions, Split
 from pitgeo.datasets.fields import Fields
@@ -307,6 +308,13 @@ class NACAOptions(GeneratedOptions):
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the reference grid."""
         return naca.positions(), naca.GRID
+
+    def template(self) -> PointData:
+        """A sample of zeros; in space, points that are on no grid."""
+        sample = super().template()
+        if not self.is_shared:
+            del sample["grid"]
+        return sample
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, cast
 
 import torch
@@ -53,6 +54,10 @@ class ElasticityOptions(BenchmarkOptions):
         pos = torch.rand(POINTS, 2, generator=torch.Generator().manual_seed(0))
         values = RADII if self.protocol == "radii" else 0
         return PointData(pos=pos, x=torch.zeros(POINTS, values), y=torch.zeros(POINTS, 1))
+
+    def few_samples(self) -> Sequence[PointData]:
+        """The first two training samples, all of which are cached together; none while files are missing."""
+        return self.training_parts()[0][:2] if self.is_ready() else []
 
     def missing(self) -> list[str]:
         """Raw files that are not there."""

@@ -185,6 +185,15 @@ class MeshOptions(DataOptions):
         sample: PointData = self.training_parts()[0][0]
         return sample
 
+    def few_samples(self) -> Sequence[PointData]:
+        """The first training sample, and of the others that whose size differs most from its size."""
+        samples = self.training_parts()[0]
+        if not isinstance(samples, MeshSamples) or len(samples) < 2:
+            few: Sequence[PointData] = samples[:2]
+            return few
+        sizes = [reading.cache.stat().st_size for reading in samples.readings]
+        return [samples[0], samples[max(range(1, len(sizes)), key=lambda number: abs(sizes[number] - sizes[0]))]]
+
     def table(self, sample: PointData) -> FieldTable:
         """Inputs and targets of the samples."""
         table: FieldTable = self._open(False).table
