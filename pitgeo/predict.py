@@ -21,7 +21,7 @@ from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
-from pitgeo.nn import PiT
+from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
@@ -123,32 +123,40 @@ class Predictor(MeshPredictor):
     def _is_large(self, sample: PointData) -> bool:
         """Whether the output points are to be taken in parts."""
         many = sample.points("output")[0].shape[0] > self.chunk
-        return many and isinstance(self.model, PiT) and self.model.has_local_decoder
+        return many and isinstance(self.model, LocalDecoder) and self.model.has_local_decoder
 
     def _in_chunks(self, sample: PointData) -> Tensor:
         """Values at the output points of one raw sample, some points at a time.
 
-        The decoder's graph is found for every part, in the positions as they came, like that of a whole sample.
+        The graph of a decoder that has one is found for every part, in the positions as they came, like that of a whole
+        sample.
         """
-        model = cast(PiT, self.model)
+        model, graph = cast(LocalDecoder, self.model), None
         for step in self.transform.transforms:
-            if isinstance(step, AttentionGraphs):
+            if isinstance(step, AttentionGraphs) and isinstance(model, PiT):
                 sample = replace(step, decoder=None, output=None)(sample)
-                raw, graphs = sample, step
+                graph = self._graph_of_parts(sample, step)
             else:
                 sample = step(sample)
-        targets, sources = (raw.points(kind)[0] for kind in ("output", "latent"))
+
+        def apply(data: PointData) -> Tensor:
+            if isinstance(model, PiT):
+                return model.in_chunks(data, self.chunk, graph)
+            return model.in_chunks(data, self.chunk)
+
+        with torch.inference_mode():
+            return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
+
+    def _graph_of_parts(self, sample: PointData, graphs: AttentionGraphs) -> Callable[[slice], Neighborhood]:
+        """The decoder's graph for some of the output points of a sample."""
+        targets, sources = (sample.points(kind)[0] for kind in ("output", "latent"))
 
         def graph(rows: slice) -> Neighborhood:
             hood = quantile(targets[rows], sources, cast(float, graphs.decoder), graphs.metric)
             device = self.module.device
             return Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
 
-        def apply(data: PointData) -> Tensor:
-            return model.in_chunks(data, self.chunk, graph)
-
-        with torch.inference_mode():
-            return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
+        return graph
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:

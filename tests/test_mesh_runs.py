@@ -87,6 +87,24 @@ def test_output_points_may_be_taken_in_parts(run, monkeypatch):
     assert np.allclose(parts.field_data["peak_prediction"], whole.field_data["peak_prediction"], rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["mlp", "deeponet", "shift_deeponet", "oformer"])
+def test_other_models_may_be_asked_in_parts_too(name, tmp_path, monkeypatch):
+    for number in range(4):
+        write_mesh(tmp_path / f"case_{number}.vtu", small_mesh(number, points=30))
+    targets = ["u"] if name == "mlp" else ["u", "q"]  # of points and of cells, which are other output points
+    config = make(tmp_path, tmp_path / "*.vtu", ["load"], targets, f'model.name="{name}"', "training.query_points=12")
+    predictor = load(train(config, tmp_path / "out").checkpoint)
+    whole = predictor.predict_mesh(small_mesh(3, points=30))
+    sizes, decode = [], type(predictor.model).decode
+    monkeypatch.setattr(predictor, "chunk", 7)
+    monkeypatch.setattr(type(predictor.model), "decode", lambda *given: sizes.append(len(out := decode(*given))) or out)
+    parts = predictor.predict_mesh(small_mesh(3, points=30))
+    assert len(sizes) > 4 and max(sizes) == 7
+    assert np.allclose(parts.point_data["u_prediction"], whole.point_data["u_prediction"], rtol=1e-5, atol=1e-6)
+    if name != "mlp":
+        assert np.allclose(parts.cell_data["q_prediction"][0], whole.cell_data["q_prediction"][0], rtol=1e-5, atol=1e-6)
+
+
 def test_parts_of_input_points_keep_their_skip(tmp_path, monkeypatch):
     for number in range(4):
         write_mesh(tmp_path / f"case_{number}.vtu", small_mesh(number))

@@ -7,6 +7,7 @@ import inspect
 import pytest
 import torch
 from torch import nn
+from torch_geometric.data import Batch
 
 from pitgeo.baselines import (
     GINO,
@@ -22,6 +23,7 @@ from pitgeo.baselines import (
 )
 from pitgeo.data import PointData
 from pitgeo.models import MODELS, Shape
+from pitgeo.nn import LocalDecoder
 
 needs_extra = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, reason="needs pitgeo[baselines]")
 NAMES = [pytest.param(name, marks=needs_extra) if name == "gino" else name for name in MODELS]
@@ -103,3 +105,52 @@ def test_every_class_with_an_extent_is_among_these():
         if inspect.isclass(part) and issubclass(part, nn.Module) and "extent" in inspect.signature(part).parameters
     }
     assert found == MADE_WITH_EXTENT.keys() - {"deeponet"}  # whose sensors have it
+
+
+IN_PARTS = ["pit", "mlp", "deeponet", "shift_deeponet", "oformer"]
+
+
+def test_these_models_have_output_points_that_do_not_see_each_other():
+    whole = {name for name in MODELS if name != "gino" and not is_local(MODELS[name]().build(SHAPE))}
+    assert whole == MODELS.keys() - {"gino", *IN_PARTS}
+
+
+def is_local(model):
+    return isinstance(model, LocalDecoder) and model.has_local_decoder
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_output_points_in_parts_or_some_alone_have_the_values_they_have_at_once(name, monkeypatch):
+    model = MODELS[name]().build(SHAPE).double().eval()
+    others = {} if name == "mlp" else {"pos_out": torch.rand(101, 2)}
+    data = on_a_grid(name, dtype=torch.float64, **others)
+    whole = model(data)
+    assert whole.std() > 1e-6
+    seen, encoded = [], []
+    decode, encode = model.decode, model.encode
+    monkeypatch.setattr(model, "decode", lambda *given: seen.append(len(out := decode(*given))) or out)
+    monkeypatch.setattr(model, "encode", lambda *given: encoded.append(1) or encode(*given))
+    parts = model.in_chunks(data, 40)
+    assert seen == [40] * (len(whole) // 40) + [len(whole) % 40] and encoded == [1]
+    assert torch.allclose(parts, whole, rtol=1e-10, atol=1e-12)
+    rows = torch.tensor([0, 3, 4, 17, 99])
+    assert torch.allclose(model(data, rows), whole[rows], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+@pytest.mark.parametrize("out", [False, True], ids=["same points", "output points"])
+def test_some_output_points_of_a_batch_and_of_a_shared_mesh(name, out):
+    model = MODELS[name]().build(SHAPE).double()
+    samples = [
+        on_a_grid(name, dtype=torch.float64, **({"pos_out": torch.rand(50 + k, 2)} if out and name != "mlp" else {}))
+        for k in range(3)
+    ]
+    batch = Batch.from_data_list(samples)
+    rows = torch.tensor([1, 7, 49, len(model(samples[0])) + 3])  # none of the last sample
+    assert torch.allclose(model(batch, rows), model(batch)[rows], rtol=1e-10, atol=1e-12)
+    shared = samples[0].clone()
+    shared.x = torch.randn(4, 576, 1, dtype=torch.float64)
+    whole = model(shared)
+    assert whole.shape[0] == 4 and (whole[0] - whole[1]).abs().max() > 1e-6
+    assert torch.allclose(model(shared, rows[:3]), whole[:, rows[:3]], rtol=1e-10, atol=1e-12)
+    assert torch.allclose(model.in_chunks(shared, 20), whole, rtol=1e-10, atol=1e-12)

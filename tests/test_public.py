@@ -11,6 +11,7 @@ PUBLIC = {
         "DenseLayout",
         "GlobalPositionAttention",
         "LengthScale",
+        "LocalDecoder",
         "PaperBlock",
         "PaperLayer",
         "PiT",

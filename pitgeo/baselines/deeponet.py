@@ -7,14 +7,16 @@ import itertools
 import torch
 from torch import Tensor, nn
 
+from pitgeo.baselines.dense_points import query_points
 from pitgeo.baselines.sensors import Sensors
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_counts
+from pitgeo.nn.local_decoder import LocalDecoder, Rows
 
 
-class DeepONet(nn.Module):
+class DeepONet(LocalDecoder):
     r"""The (unstacked) DeepONet, an operator from values at fixed sensors to values at any points.
 
     .. math:: y_k(p) = \sum_{b = 1}^{P} \beta_{kb}(u) \, \tau_{kb}(p) + c_k
@@ -58,8 +60,6 @@ class DeepONet(nn.Module):
         outputs.
     """
 
-    has_local_decoder = True
-
     def __init__(self, sensors: Sensors, out_channels: int, basis: int = 64, width: int = 64, layers: int = 3) -> None:
         super().__init__()
         check_counts(out_channels=out_channels, basis=basis, width=width, layers=layers)
@@ -68,12 +68,16 @@ class DeepONet(nn.Module):
         self.trunk = fully_connected(sensors.dimension, width, layers, out_channels * basis).append(nn.GELU())
         self.bias = nn.Parameter(torch.zeros(out_channels))
 
-    def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
-        """Values at the output points, or at those of the numbers ``rows`` ``[m]`` alone."""
+    def encode(self, data: PointData) -> tuple[Tensor, Tensor]:
+        """The readings ``[B, size]`` of all samples, and coefficients ``[B, channels, P]``."""
         readings = self.sensors.read(data, self)
-        pos, layout = self.sensors.queries(data, rows)
-        coefficients = from_positions(self.branch, readings).unflatten(-1, (self.out_channels, -1))
-        basis = self.functions(pos, readings).unflatten(-1, (self.out_channels, -1))
+        return readings, from_positions(self.branch, readings).unflatten(-1, (self.out_channels, -1))
+
+    def decode(self, data: PointData, code: tuple[Tensor, Tensor], rows: Rows = None) -> Tensor:
+        """Values at some of the output points."""
+        readings, coefficients = code
+        pos, layout = query_points(data, rows)
+        basis = self.functions(pos / self.sensors.extent, readings).unflatten(-1, (self.out_channels, -1))
         values = torch.einsum("bkp,bmkp->bmk", coefficients, basis) + self.bias
         return values if layout is None else layout.flat(values)
 

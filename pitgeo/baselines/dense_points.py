@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.local_decoder import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,26 @@ class DensePoints:
     def rows(self, values: Tensor) -> Tensor:
         """Values ``[B, M, K]`` as models return them: a row for every output point; as they are on a shared mesh."""
         return values if self._layout is None else self._layout.flat(values)
+
+
+def query_points(data: PointData, rows: Rows = None) -> tuple[Tensor, DenseLayout | None]:
+    """Where values are wanted.
+
+    Args:
+        data: The sample or batch.
+        rows: Some of the output points.
+
+    Returns:
+        Positions ``[B, M, D]`` with padding, or ``[1, M, D]`` for samples on a shared mesh; and how they lie in the
+        flat batch, ``None`` on a shared mesh.
+    """
+    pos, batch = data.points("output")
+    if rows is not None:
+        pos, batch = pos[rows], None if batch is None else batch[rows]
+    if data.x.dim() == 3:
+        return pos.unsqueeze(0), None
+    layout = DenseLayout.of(batch, int(pos.shape[0]), data.samples)
+    return layout.dense(pos), layout
 
 
 def _layout_of(data: PointData, kind: str) -> DenseLayout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
@@ -116,42 +117,67 @@ class LinearAttention(nn.Module):
         where_sources: Tensor | None = None,
     ) -> Tensor:
         """Attend."""
-        parts = ((self.query, x), (self.key, sources), (self.value, sources))
-        query, key, value = (layer(what).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer, what in parts)
-        dtype = value.dtype
-        with torch.autocast(x.device.type, enabled=False):  # sums over many points, and positions
-            query, key, value = (at_least_single(part) for part in (query, key, value))
-            query, key, value = self._normalised(query, key, value, mask)
-            if self.place != "none":
-                if where is None or where_sources is None:
-                    raise ValueError("Expected positions of points and sources with an attention that uses them")
-                query, key, value = self._placed(query, key, value, where.unsqueeze(1), where_sources.unsqueeze(1))
+        return self.read(x, self.sums(sources, mask, where_sources), where)
+
+    def sums(self, sources: Tensor, mask: Tensor | None = None, where: Tensor | None = None) -> SourceSums:
+        """What all points need of the sources; arguments are those of the sources, as in :meth:`forward`."""
+        key, value = (self._heads(layer, sources) for layer in (self.key, self.value))
+        with torch.autocast(sources.device.type, enabled=False):  # sums over many points, and positions
+            key, value = at_least_single(key), at_least_single(value)
+            if self.norm == "softmax":
+                key = key.softmax(-1)
+            elif self.norm == "layer":
+                key, value = self.norms[0](key), self.norms[1](value)
+            else:
+                key, value = _instance_norm(key, mask), _instance_norm(value, mask)
+            key = self._placed(key, where)
+            value = self._placed(value, where) if self.place == "concatenated" else value
             if mask is not None:
                 key = key.masked_fill(~mask.view(mask.shape[0], 1, -1, 1), 0)
-            out = query @ (key.transpose(-1, -2) @ value)
+            return SourceSums(key.transpose(-1, -2) @ value, key.sum(-2).unsqueeze(-1), _count(mask, key))
+
+    def read(self, x: Tensor, sums: SourceSums, where: Tensor | None = None) -> Tensor:
+        """Results ``[B, M, channels]`` at points, each from the sums over the sources alone."""
+        query = self._heads(self.query, x)
+        dtype = query.dtype
+        with torch.autocast(x.device.type, enabled=False):
+            query = at_least_single(query)
+            query = self._placed(query.softmax(-1) if self.norm == "softmax" else query, where)
+            out = query @ sums.products
             if self.norm == "softmax":
-                weights = query @ key.sum(-2).unsqueeze(-1)
+                weights = query @ sums.keys
                 out = query + out / weights.clamp(min=torch.finfo(weights.dtype).tiny)
             else:
-                out = out / _count(mask, key)
+                out = out / sums.count
         return cast(Tensor, self.out(out.transpose(1, 2).flatten(2).to(dtype)))
 
-    def _normalised(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        if self.norm == "softmax":
-            return query.softmax(-1), key.softmax(-1), value
-        if self.norm == "layer":
-            return query, self.norms[0](key), self.norms[1](value)
-        return query, _instance_norm(key, mask), _instance_norm(value, mask)
+    def _heads(self, layer: nn.Module, x: Tensor) -> Tensor:
+        heads: Tensor = layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return heads
 
-    def _placed(
-        self, query: Tensor, key: Tensor, value: Tensor, where: Tensor, where_sources: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _placed(self, x: Tensor, where: Tensor | None) -> Tensor:
+        if self.place == "none":
+            return x
+        if where is None:
+            raise ValueError("Expected positions of points and sources with an attention that uses them")
         if self.place == "rotated":
-            return rotate(query, where), rotate(key, where_sources), value
-        first, second = (pos.expand(-1, self.heads, -1, -1).to(query.dtype) for pos in (where, where_sources))
-        return torch.cat([first, query], -1), torch.cat([second, key], -1), torch.cat([second, value], -1)
+            return rotate(x, where.unsqueeze(1))
+        return torch.cat([where.unsqueeze(1).expand(-1, self.heads, -1, -1).to(x.dtype), x], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceSums:
+    """Sums over the sources of an attention.
+
+    Args:
+        products: Of products of keys and values, ``[B, heads, size, size]``.
+        keys: Of keys, ``[B, heads, size, 1]``.
+        count: How many sources, ``[B, 1, 1, 1]`` or a number alone.
+    """
+
+    products: Tensor
+    keys: Tensor
+    count: Tensor
 
 
 class _HeadNorm(nn.Module):

@@ -10,16 +10,17 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from pitgeo.baselines.dense_points import DensePoints
-from pitgeo.baselines.linear_attention import LinearAttention
+from pitgeo.baselines.dense_points import DensePoints, query_points
+from pitgeo.baselines.linear_attention import LinearAttention, SourceSums
 from pitgeo.baselines.rotary import rotary_angles
 from pitgeo.data import PointData
 from pitgeo.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_counts, check_lengths
+from pitgeo.nn.local_decoder import LocalDecoder, Rows
 
 
-class OFormer(nn.Module):
+class OFormer(LocalDecoder):
     r"""OFormer, an operator from values on the input points to values on any output points.
 
     .. math::
@@ -113,23 +114,30 @@ class OFormer(nn.Module):
             nn.Linear(decoder_width // 2, out_channels),
         )
 
-    def forward(self, data: PointData) -> Tensor:
-        """Values at the output points."""
+    def encode(self, data: PointData) -> SourceSums:
+        """What the decoder's attention needs of the input points."""
         points = DensePoints.of(data, self.in_channels, self)
-        pos, pos_out = points.pos / self.extent, points.pos_out / self.extent
-        with torch.autocast(pos.device.type, enabled=False):  # positions are among the inputs
-            hidden = self.lift(torch.cat([pos, points.x], -1))
-            waves = 2 * math.pi * pos_out @ self.waves.to(pos.dtype)
-            encoded = torch.cat([waves.sin(), waves.cos()], -1)
+        with torch.autocast(points.pos.device.type, enabled=False):  # positions are among the inputs
+            hidden = self.lift(torch.cat([points.pos / self.extent, points.x], -1))
         angles = rotary_angles(points.pos, self.width, self.spacing)
         for block in self.blocks:
             hidden = block(hidden, angles, points.mask)
         angles = rotary_angles(points.pos, self.decoder_width, self.spacing)
-        angles_out = rotary_angles(points.pos_out, self.decoder_width, self.spacing)
+        return self.attention.sums(self.bridge(hidden), points.mask, angles)
+
+    def decode(self, data: PointData, code: SourceSums, rows: Rows = None) -> Tensor:
+        """Values at some of the output points."""
+        place, layout = query_points(data, rows)
+        pos = place / self.extent
+        with torch.autocast(pos.device.type, enabled=False):
+            waves = 2 * math.pi * pos @ self.waves.to(pos.dtype)
+            encoded = torch.cat([waves.sin(), waves.cos()], -1)
         query = from_positions(self.queries, encoded)
-        query = query + self.attention(query, self.bridge(hidden), points.mask, angles_out, angles)
+        query = query + self.attention.read(query, code, rotary_angles(place, self.decoder_width, self.spacing))
         query = query + self.mlp(query)
-        return points.rows(from_positions(self.head, torch.cat([query.to(pos_out.dtype), pos_out], -1)))
+        pos = pos.expand(len(query), -1, -1)
+        values = from_positions(self.head, torch.cat([query.to(pos.dtype), pos], -1))
+        return values if layout is None else layout.flat(values)
 
 
 class _Block(nn.Module):

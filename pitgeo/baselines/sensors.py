@@ -12,7 +12,6 @@ from pitgeo.baselines.dense_points import DensePoints
 from pitgeo.data import PointData
 from pitgeo.model_options import Shape
 from pitgeo.nn.checks import check_counts, check_lengths
-from pitgeo.nn.dense import DenseLayout
 
 
 @dataclass(frozen=True)
@@ -99,23 +98,3 @@ class Sensors:
             )
         values = points.x if self.mesh == "shared" else torch.cat([points.pos / self.extent, points.x], -1)
         return values.flatten(1)
-
-    def queries(self, data: PointData, rows: Tensor | None = None) -> tuple[Tensor, DenseLayout | None]:
-        """Where values are wanted.
-
-        Args:
-            data: The sample or batch.
-            rows: Numbers ``[m]`` of output points, increasing; ``None`` for all.
-
-        Returns:
-            Positions divided by the extent, ``[B, M, D]`` with padding, or ``[1, M, D]`` for samples on a shared mesh;
-            and how they lie in the flat batch, ``None`` on a shared mesh.
-        """
-        pos, batch = data.points("output")
-        if rows is not None:
-            pos, batch = pos[rows], None if batch is None else batch[rows]
-        pos = pos / self.extent
-        if data.x.dim() == 3:
-            return pos.unsqueeze(0), None
-        layout = DenseLayout.of(batch, int(pos.shape[0]), data.samples)
-        return layout.dense(pos), layout

@@ -5,6 +5,7 @@ from pitgeo.nn.body import Body
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import LengthScale, length_table, project_
+from pitgeo.nn.local_decoder import LocalDecoder
 from pitgeo.nn.pit import PiT
 from pitgeo.nn.pointwise import PointwiseMLP
 from pitgeo.nn.position_attention import PositionAttention
@@ -16,6 +17,7 @@ __all__ = [
     "DenseLayout",
     "GlobalPositionAttention",
     "LengthScale",
+    "LocalDecoder",
     "PaperBlock",
     "PaperLayer",
     "PiT",

@@ -19,6 +19,7 @@ from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import length_table
+from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
 from pitgeo.nn.self_attention import SelfPositionAttention
 from pitgeo.transforms.attention_graphs import AttentionGraphs
@@ -26,7 +27,7 @@ from pitgeo.transforms.attention_graphs import AttentionGraphs
 _SLACK = 4  # degrees that an expansion in compiled code may have above what it needs
 
 
-class PiT(nn.Module):
+class PiT(LocalDecoder):
     r"""An operator from values on input points to values on output points, by way of a latent mesh.
 
     .. math::
@@ -121,9 +122,9 @@ class PiT(nn.Module):
         Raises:
             ValueError: If some output points are asked for, but all depend on each other.
         """
-        self._check(data)
         if rows is not None:
-            return self._some(data, rows)
+            return super().forward(data, rows)
+        self._check(data)
         data = self.graphs(data)
         code = self._encode(data)
         there = data.points("output")[0]
@@ -166,31 +167,39 @@ class PiT(nn.Module):
         """Whether an output point's value depends on no other output point, so that they may be taken in parts."""
         return self.body.attention[2] == "position" and self.body.decoder == "layer" and self.output is None
 
-    def in_chunks(self, data: PointData, size: int, graph: Callable[[slice], Neighborhood]) -> Tensor:
+    def in_chunks(self, data: PointData, size: int, graph: Callable[[slice], Neighborhood] | None = None) -> Tensor:
         """Values at the output points of one sample, at most so many points at a time: the same, in less memory.
 
         Args:
-            data: The sample, with its encoder's graph.
+            data: The sample.
             size: Points at a time.
-            graph: The decoder's graph for some of the output points.
+            graph: The decoder's graph for some of the output points, if it is not to be the sample's own, or found
+                where the points of the sample are.
+
+        Raises:
+            ValueError: If output points depend on each other.
+        """
+        if graph is None:
+            return super().in_chunks(data, size)
+        code = self.encode(data)
+        count = len(data.points("output")[0])
+        return in_parts(lambda rows: self._decode(data, code, rows, graph(rows)), count, size)
+
+    def encode(self, data: PointData) -> _Code:
+        """What the values at all output points are made of.
 
         Raises:
             ValueError: If output points depend on each other.
         """
         self._check_local()
         self._check(data)
-        code = self._encode(data)
-        parts = []
-        for start in range(0, len(data.points("output")[0]), size):
-            rows = slice(start, start + size)
-            parts.append(self._decode(data, code, rows, graph(rows)))
-        return torch.cat(parts)
+        return self._encode(replace(self.graphs, decoder=None)(data))
 
-    def _some(self, data: PointData, rows: Tensor) -> Tensor:
-        """Values at some of the output points."""
-        self._check_local()
-        data = replace(self.graphs, decoder=None)(data)
-        code = self._encode(data)
+    def decode(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
+        """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
+        if not isinstance(rows, Tensor):
+            every = torch.arange(len(data.points("output")[0]), device=data.x.device)
+            rows = every if rows is None else every[rows]
         if data.has_graph("decoder"):
             return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
         (there, batch), (latent, latent_batch) = (data.points(kind) for kind in ("output", "latent"))

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_input
+from pitgeo.nn.local_decoder import LocalDecoder, Rows
 
 
-class PointwiseMLP(nn.Module):
+class PointwiseMLP(LocalDecoder):
     r"""The same MLP at every point: no point sees another.
 
     .. math:: y_i = \operatorname{MLP}(p_i, x_i)
@@ -44,12 +45,13 @@ class PointwiseMLP(nn.Module):
         hidden = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.GELU())]
         self.network = nn.Sequential(*hidden, nn.Linear(channels, out_channels))
 
-    has_local_decoder = True
-
-    def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
-        """Values at the points, or at those of the numbers ``rows`` ``[m]`` alone."""
+    def encode(self, data: PointData) -> None:
+        """Nothing: a point's own values are all there is to know."""
         check_input(data, self.in_channels, self)
         if not data.coincide("input", "output"):
             raise ValueError("Expected output points that are the input points with a pointwise model (got others)")
+
+    def decode(self, data: PointData, code: None, rows: Rows = None) -> Tensor:
+        """Values at some of the points."""
         pos, x = (data.pos, data.x) if rows is None else (data.pos[rows], data.x[..., rows, :])
         return from_positions(self.network, torch.cat([pos.expand(*x.shape[:-1], -1), x], -1))

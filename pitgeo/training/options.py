@@ -21,7 +21,8 @@ def prepare_model(model: nn.Module, training: TrainingConfig) -> None:
         raise ValueError(
             f"Expected a model that can be asked for some output points alone with training.query_points = "
             f"{training.query_points} (got a {name}, which gives all output points at once); leave the option out, or "
-            f"take 'deeponet', or 'pit' with position-attention in a decoder of kind 'layer' and no output_quantile"
+            f"take 'deeponet' or 'oformer', or 'pit' with position-attention in a decoder of kind 'layer' and no "
+            f"output_quantile"
         )
     parts = [part for part in model.modules() if hasattr(part, "checkpoint_activations")]
     for part in parts:
