@@ -58,6 +58,7 @@ class TrainingConfig(_Table):
     """How the weights are found.
 
     ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
+    ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
     ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
     of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
     output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
@@ -68,7 +69,7 @@ class TrainingConfig(_Table):
     epochs: PositiveInt = 100
     batch_size: PositiveInt = 8
     loss: Literal["relative_l1", "relative_l2"] = "relative_l2"
-    optimizer: Literal["adam", "adamw"] = "adam"
+    optimizer: Literal["adam", "adamw", "muon"] = "adam"
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     schedule: Literal["cosine", "one_cycle", "constant"] = "cosine"

@@ -179,7 +179,7 @@ class _Portable(nn.Module):
                     raise ValueError(
                         f"Expected 'attention' to be 'dense' on a periodic domain (got {attention!r}); leave it out"
                     )
-                layer.is_fused = attention == "fused"
+                layer.backend, layer.is_fused = attention, attention == "fused"
                 if isinstance(layer, GlobalPositionAttention):
                     layer.expanded = []
         self.eval()

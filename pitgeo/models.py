@@ -50,7 +50,10 @@ class LatentOptions(Options):
 
 
 class PiTOptions(ModelOptions):
-    """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`."""
+    """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`.
+
+    ``moments`` has position-attention average first moments too; not set, it does in the residual body.
+    """
 
     channels: Count = 64
     heads: Count = 4
@@ -65,6 +68,7 @@ class PiTOptions(ModelOptions):
     ] = ("position", "position", "position")
     positivity: Literal["square", "tan", "sine_tan"] = "square"
     lengths: Literal["mesh", "random"] = "mesh"
+    moments: bool | None = None
     encoder_quantile: Quantile = 0.02
     decoder_quantile: Quantile = 0.02
     output_quantile: Quantile | None = None
@@ -96,6 +100,7 @@ class PiTOptions(ModelOptions):
         """A new model; its first length scales come from the spacing of the points and the size of the meshes."""
         known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of most meshes coincide
         lengths = (shape.spacing, shape.extent) if known else None
+        has_moments = self.body == "residual" if self.moments is None else self.moments
         body = Body(
             self.body,
             self.layers,
@@ -105,6 +110,7 @@ class PiTOptions(ModelOptions):
             self.positivity,
             lengths,
             shape.latent_spacing,
+            shape.dimension if has_moments else 0,
         )
         return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
 

@@ -22,7 +22,7 @@ from pitgeo.data import PointData
 from pitgeo.metrics import relative_error
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.scaling import Scaling
-from pitgeo.training import InterruptionError, OperatorModule, fit, read_checkpoint
+from pitgeo.training import FORMAT, InterruptionError, OperatorModule, fit, read_checkpoint
 from pitgeo.training.query_points import draw_query_points
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
@@ -50,7 +50,7 @@ def pit(style: str = "residual", targets: int = 2) -> PiT:
 def module(
     model: nn.Module | None = None, targets: int = 2, loss: str = "relative_l1", **others: Any
 ) -> OperatorModule:
-    others.setdefault("facts", {"format": 3, "config": {}})
+    others.setdefault("facts", {"format": FORMAT, "config": {}})
     options = {"query_points": MOST, "device": "cpu", "loss": loss, **others.pop("options", {})}
     scaling = others.pop("scaling", None) or Scaling(torch.full((targets,), 1.5), torch.full((targets,), 0.3))
     return OperatorModule(

@@ -24,6 +24,7 @@ from pitgeo.metrics import relative_error
 from pitgeo.nn import LengthScale
 from pitgeo.scaling import Scaling
 from pitgeo.training import (
+    FORMAT,
     AtomicCheckpointIO,
     BatchLoader,
     InterruptionError,
@@ -43,7 +44,8 @@ class Pointwise(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(4, 16), nn.GELU(), nn.Dropout(0.2), nn.Linear(16, 1))
+        hidden = [nn.Linear(16, 16), nn.GELU()]
+        self.layers = nn.Sequential(nn.Linear(4, 16), nn.GELU(), nn.Dropout(0.2), *hidden, nn.Linear(16, 1))
 
     def forward(self, data: PointData) -> torch.Tensor:
         out: torch.Tensor = self.layers(torch.cat([data.pos, data.x], 1))
@@ -69,7 +71,7 @@ def module(**options: Any) -> OperatorModule:
         Scaling.fit([sample.x for sample in data], "channel"),
         Scaling.fit([sample.y for sample in data], "channel"),
         TrainingConfig(**training),
-        facts={"format": 3, "config": {}},
+        facts={"format": FORMAT, "config": {}},
     )
 
 
@@ -106,38 +108,48 @@ def same(first: Any, second: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Uninterrupted runs, one a schedule."""
-    made: dict[str, Path] = {}
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Uninterrupted runs, one a schedule and optimiser."""
+    made: dict[tuple[str, str], Path] = {}
 
-    def run(schedule: str) -> Path:
-        if schedule not in made:
-            made[schedule] = tmp_path_factory.mktemp(schedule)
-            fit(module(schedule=schedule), samples(), samples(3), made[schedule])
-        return made[schedule]
+    def run(schedule: str, optimizer: str = "adam") -> Path:
+        key = (schedule, optimizer)
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp(schedule)
+            fit(module(schedule=schedule, optimizer=optimizer), samples(), samples(3), made[key])
+        return made[key]
 
     return run
 
 
 @pytest.mark.parametrize(
-    ("step", "schedule"),
-    [(1, "cosine"), (5, "cosine"), (5, "one_cycle"), (STEPS, "cosine"), (2 * STEPS, "one_cycle"), (9, "cosine")],
-    ids=["first step", "middle", "middle one-cycle", "end of epoch", "end of epoch one-cycle", "end of run"],
+    ("step", "schedule", "optimizer"),
+    [
+        (1, "cosine", "adam"),
+        (5, "cosine", "adam"),
+        (5, "one_cycle", "adam"),
+        (5, "one_cycle", "muon"),
+        (STEPS, "cosine", "adam"),
+        (2 * STEPS, "one_cycle", "adam"),
+        (9, "cosine", "adam"),
+    ],
+    ids=["first step", "middle", "one-cycle", "Muon", "end of epoch", "end of epoch one-cycle", "end of run"],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_resumed_run_is_the_same_to_the_last_bit(
-    straight: Callable[[str], Path], tmp_path: Path, step: int, schedule: str, number: int
+    straight: Callable[..., Path], tmp_path: Path, step: int, schedule: str, optimizer: str, number: int
 ) -> None:
+    options = {"schedule": schedule, "optimizer": optimizer}
     handlers = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(InterruptionError, match=f"after step {step} of 9") as interruption:
-        fit(module(schedule=schedule), samples(), samples(3), tmp_path, callbacks=[At(step, send(number))])
+        fit(module(**options), samples(), samples(3), tmp_path, callbacks=[At(step, send(number))])
     assert interruption.value.number == number
     assert [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)] == handlers
     assert read_checkpoint(tmp_path / "last.ckpt")["global_step"] == step
     assert len(rows(tmp_path)) == step // STEPS
     torch.manual_seed(99), np.random.seed(99), random.seed(99)  # another process would stand anywhere
-    fit(module(schedule=schedule), samples(), samples(3), tmp_path, resume=True)
-    other = straight(schedule)
+    fit(module(**options), samples(), samples(3), tmp_path, resume=True)
+    other = straight(schedule, optimizer)
     assert rows(tmp_path) == rows(other)
     for name in ("last.ckpt", "best.ckpt"):
         resumed, whole = read_checkpoint(tmp_path / name), read_checkpoint(other / name)
@@ -147,7 +159,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(
             assert same(resumed["callbacks"][key], whole["callbacks"][key]), f"{name}: {key}"
 
 
-def test_interrupted_at_every_step(straight: Callable[[str], Path], tmp_path: Path) -> None:
+def test_interrupted_at_every_step(straight: Callable[..., Path], tmp_path: Path) -> None:
     for step in range(1, EPOCHS * STEPS + 1):
         callbacks = [At(step, send(signal.SIGINT))]
         with pytest.raises(InterruptionError):
@@ -158,7 +170,7 @@ def test_interrupted_at_every_step(straight: Callable[[str], Path], tmp_path: Pa
     assert rows(tmp_path) == rows(straight("cosine"))
 
 
-def test_what_a_run_writes(straight: Callable[[str], Path]) -> None:
+def test_what_a_run_writes(straight: Callable[..., Path]) -> None:
     folder = straight("cosine")
     table = rows(folder)
     assert [row["epoch"] for row in table] == ["1", "2", "3"]
@@ -166,7 +178,7 @@ def test_what_a_run_writes(straight: Callable[[str], Path]) -> None:
     assert float(table[0]["train_loss"]) > float(table[-1]["train_loss"])
     assert list((folder / "tensorboard").iterdir())
     checkpoint = torch.load(folder / "last.ckpt", weights_only=True)
-    assert checkpoint["pitgeo"] == {"format": 3, "config": {}}
+    assert checkpoint["pitgeo"] == {"format": FORMAT, "config": {}}
     assert checkpoint["lr_schedulers"][0]["last_epoch"] == EPOCHS * STEPS
     assert checkpoint["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(0, abs=1e-9)
     assert {key.split(".")[0] for key in checkpoint["state_dict"]} == {
@@ -388,7 +400,7 @@ class TestBatchLoader:
 class TestAtomicCheckpointIO:
     def test_a_full_disk_leaves_the_old_file(self, tmp_path: Path) -> None:
         path = tmp_path / "last.ckpt"
-        AtomicCheckpointIO().save_checkpoint({"pitgeo": {"format": 3}, "weights": torch.ones(2)}, path)
+        AtomicCheckpointIO().save_checkpoint({"pitgeo": {"format": FORMAT}, "weights": torch.ones(2)}, path)
         before = path.read_bytes()
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
@@ -413,7 +425,7 @@ class TestAtomicCheckpointIO:
         with pytest.raises(ValueError, match="without the key 'pitgeo'"):
             read_checkpoint(path)
         torch.save({"pitgeo": {"format": 7, "versions": {"pitgeo": "9.0"}}}, path)
-        with pytest.raises(ValueError, match=r"format 3 .got 7, written by pitgeo 9.0"):
+        with pytest.raises(ValueError, match=rf"format {FORMAT} .got 7, written by pitgeo 9.0"):
             read_checkpoint(path)
 
 

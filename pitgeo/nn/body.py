@@ -9,6 +9,7 @@ from typing import Literal
 from torch import nn
 
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
+from pitgeo.nn.checks import check_counts
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import Positivity
 from pitgeo.nn.position_attention import PositionAttention
@@ -38,6 +39,8 @@ class Body:
             as in the authors' later code.
         latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
             input points.
+        moments: Axes of the positions, for position-attention that averages first moments too
+            (:mod:`pitgeo.nn.moments`); 0 for averages alone, as in the paper.
 
     Raises:
         ValueError: If an option is not one of those named.
@@ -51,6 +54,7 @@ class Body:
     positivity: Positivity = "square"
     lengths: tuple[float, float] | None = None
     latent_spacing: float | None = None
+    moments: int = 0
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -61,8 +65,9 @@ class Body:
         ):
             if value not in allowed:
                 raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
-        if self.layers < 1:
-            raise ValueError(f"Expected 'layers' to be at least 1 (got {self.layers})")
+        check_counts(layers=self.layers)
+        if self.moments < 0:
+            raise ValueError(f"Expected 'moments' to be 0 or the number of axes (got {self.moments})")
 
 
 @dataclass(frozen=True)
@@ -93,12 +98,12 @@ class Maker:
         c, heads = self.channels, self.heads
         if kind == "self":
             return SelfAttention(c, c, heads)
-        positivity, metric = self.body.positivity, self.graphs.metric
+        positivity, metric, moments = self.body.positivity, self.graphs.metric, self.body.moments
         if kind == "self_position":
             return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
         if quantile is None:
-            return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
-        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric)
+            return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric, moments=moments)
+        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric, moments=moments)
 
     def lengths(self, quantile: float | None) -> tuple[float, float] | None:
         """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""

@@ -76,6 +76,12 @@ def at_least_single(pos: Tensor) -> Tensor:
     return pos if pos.element_size() >= 4 else pos.float()
 
 
+def result_type(x: Tensor) -> torch.dtype:
+    """The type of a projection of these values: theirs, or autocast's."""
+    device = x.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+
+
 def never_empty(mask: Tensor) -> Tensor:
     """A mask ``[B, N]`` in which a sample without points sees its padding: attention over nothing is undefined."""
     return mask | ~mask.any(-1, keepdim=True)

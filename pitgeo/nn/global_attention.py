@@ -9,10 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pitgeo.metric import Metric
-from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty
+from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty, result_type
+from pitgeo.nn.dense_attention import dense_attention
 from pitgeo.nn.expansion import degree_for, expanded_attention, terms
 from pitgeo.nn.fused import checked_backend, fused_attention, fused_is_exact, position_factors
 from pitgeo.nn.length_scale import LengthScale, Positivity
+from pitgeo.nn.moments import FirstMoments
 from pitgeo.nn.projection import HeadProjection
 
 Backend = Literal["auto", "expansion", "fused", "dense"]
@@ -51,7 +53,9 @@ class GlobalPositionAttention(nn.Module):
             where it has few enough terms; else fused where that is exact enough; else dense (periodic domains, one
             mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about 5e-6).
             The choice is made in every call outside compiled code; compiled code keeps the last one made, there or
-            by :meth:`choose`.
+            by :meth:`choose`. ``"auto"`` has no second derivatives; ``"dense"`` has.
+        moments: Axes of the positions, to average first moments too, see :class:`PositionAttention`; the expansion is
+            for 0 alone.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -61,7 +65,8 @@ class GlobalPositionAttention(nn.Module):
 
     Raises:
         ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or another form than the dense one
-            is asked for on a periodic domain; if the expansion is asked for where it would need too many terms.
+            is asked for on a periodic domain; if the expansion is asked for with moments, or where it would need too
+            many terms; if ``moments`` are not of as many axes as positions or periods.
 
     Example:
         >>> GlobalPositionAttention(8, 16, heads=2)(torch.rand(3, 50, 8), torch.rand(3, 50, 2)).shape
@@ -80,11 +85,15 @@ class GlobalPositionAttention(nn.Module):
         lengths: tuple[float, float] | None = None,
         metric: Metric | None = None,
         backend: Backend = "auto",
+        moments: int = 0,
     ) -> None:
         super().__init__()
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
+        self.moments = FirstMoments(in_channels, out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
+        if moments and backend == "expansion":
+            raise ValueError("Expected another 'backend' than 'expansion' with 'moments' (got it); take 'auto'")
         self.backend = checked_backend(backend, self.metric, ("auto", "expansion", "fused", "dense"))
         self.is_fused = backend == "fused"
         self.expanded: list[int] = []  # the heads that take the expansion
@@ -94,17 +103,21 @@ class GlobalPositionAttention(nn.Module):
         """Draw new initial values."""
         self.value.reset_parameters()
         self.scale.reset_parameters()
+        if self.moments is not None:
+            self.moments.reset_parameters()
 
     def forward(self, x: Tensor, pos: Tensor, mask: Tensor | None = None) -> Tensor:
         """Attend."""
         if not torch.compiler.is_compiling():
             check_dense(x, pos, mask, self.value.in_channels)
             self.choose(pos, mask)
+        if self.moments is not None:
+            return self._with_moments(self.moments, x, at_least_single(pos), mask)
         heads, far = self.value.heads, self.expanded
         near = [head for head in range(heads) if head not in far]
         pos = at_least_single(pos)
         weight = self.value.weight.unflatten(0, (heads, -1))  # [H, C, in_channels]
-        dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
+        dtype = result_type(x)
         parts = []
         if near:
             value = linear(x, weight[near].flatten(0, 1) if far else self.value.weight).unflatten(-1, (len(near), -1))
@@ -122,6 +135,16 @@ class GlobalPositionAttention(nn.Module):
             return parts[0].flatten(2)
         order = torch.tensor(far + near, device=x.device).argsort()
         return torch.cat(parts, -2)[..., order, :].flatten(2)
+
+    def _with_moments(self, moments: FirstMoments, x: Tensor, pos: Tensor, mask: Tensor | None) -> Tensor:
+        value, here = self.value(x), centred(pos, mask)
+        with torch.autocast(x.device.type, enabled=False):
+            scale = self.scale().to(pos.dtype)
+            lengths = self.scale.to_lengths(scale)
+        spread = moments.spread(value, x, here, lengths)
+        with torch.autocast(x.device.type, enabled=False):
+            sums = self._pairwise(spread, pos, scale, mask)
+        return moments.gather(sums, here).to(value.dtype)
 
     @torch.no_grad()
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
@@ -141,6 +164,8 @@ class GlobalPositionAttention(nn.Module):
             self.is_fused = pos.dim() == 3 and fused_is_exact(self.metric, self.scale(), pos, mask)
         self.expanded, self.degree = [], 0
         if self.backend not in ("auto", "expansion") or self.metric.is_periodic or pos.numel() == 0:
+            return
+        if self.moments is not None:
             return
         points, dimension = pos.shape[-2:]
         reach = float(centred(pos, mask).square().sum(-1).max())
@@ -167,6 +192,9 @@ class GlobalPositionAttention(nn.Module):
             pos = pos if pos.dim() == 3 else pos.expand(value.shape[0], -1, -1)
             query, key = position_factors(pos, mask, scale, self.metric)
             out = fused_attention(query, key, value.to(query.dtype), mask).to(value.dtype)
+        elif self.backend == "auto" and not pos.requires_grad:
+            keys = None if mask is None else never_empty(mask)
+            out = dense_attention(value, self.metric.pairwise(pos, pos), scale, keys)
         else:
             weights = self._dense_weights(pos, scale, mask)  # [B, H, N, N], or [H, N, N] for a shared mesh
             out = weights.to(value.dtype) @ value

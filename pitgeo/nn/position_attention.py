@@ -10,10 +10,11 @@ from torch_geometric.nn import MessagePassing
 
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood, check_edge_index
-from pitgeo.nn.dense import at_least_single
+from pitgeo.nn.dense import at_least_single, result_type
 from pitgeo.nn.edge_sums import attend, edge_softmax, message_softmax
 from pitgeo.nn.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
+from pitgeo.nn.moments import FirstMoments
 from pitgeo.nn.projection import HeadProjection
 
 _EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
@@ -40,6 +41,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
+        moments: Axes of the positions, to average first moments too, :math:`W^h x_j + \sum_a (p_j - p_i)_a / \ell_h \,
+            W_a^h x_j` in place of :math:`W^h x_j` (:mod:`pitgeo.nn.moments`): gradients come within reach, for three
+            times the arithmetic in the plane; positions may then be shifted, but not turned. 0, as in the paper: none.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -50,7 +54,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``); a target without an edge gets zeros.
 
     Raises:
-        ValueError: If shapes disagree, or ``heads`` does not divide ``out_channels``.
+        ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or ``moments`` are not of as many
+            axes as positions or periods.
 
     Example:
         >>> from pitgeo.neighbors import quantile
@@ -71,12 +76,14 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         lengths: tuple[float, float] | None = None,
         metric: Metric | None = None,
         backend: Literal["fused", "reference"] = "fused",
+        moments: int = 0,
     ) -> None:
         super().__init__(aggr="add", node_dim=-2)
         if backend not in ("fused", "reference"):
             raise ValueError(f"Expected 'backend' to be 'fused' or 'reference' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
+        self.moments = FirstMoments(in_channels, out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         self.backend = backend
 
@@ -85,6 +92,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         super().reset_parameters()
         self.value.reset_parameters()
         self.scale.reset_parameters()
+        if self.moments is not None:
+            self.moments.reset_parameters()
 
     def forward(
         self,
@@ -100,18 +109,40 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
             weights = self._weights(sources, targets, edges)
-            size, value = (sources.shape[0], targets.shape[0]), self.value(x)
+            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
+            out = self._results(out, sources, targets, result_type(x))
             return (out, (edges, weights)) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        value = self.value(x)
+        value = self._values(x, sources)
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
-            return attend(value, weights, hood), _as_given(edge_index, hood, order, weights)
+            out = self._results(attend(value, weights, hood), sources, targets, result_type(x))
+            return out, _as_given(edge_index, hood, order, weights)
         if self._goes_in_parts(hood):
             parts = [self._attend(value, sources, targets[r], part) for r, part in hood.parts(_EDGES_AT_ONCE)]
-            return torch.cat(parts, -2)
-        return self._attend(value, sources, targets, hood)
+            out = torch.cat(parts, -2)
+        else:
+            out = self._attend(value, sources, targets, hood)
+        return self._results(out, sources, targets, result_type(x))
+
+    def _values(self, x: Tensor, sources: Tensor) -> Tensor:
+        """What is averaged."""
+        value = cast(Tensor, self.value(x))
+        if self.moments is None:
+            return value
+        sources = at_least_single(sources)
+        with torch.autocast(x.device.type, enabled=False):
+            lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
+        return self.moments.spread(value, x, sources - sources.mean(0), lengths).flatten(-2)
+
+    def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
+        """From averages to results."""
+        if self.moments is None:
+            return sums
+        sources, targets = at_least_single(sources), at_least_single(targets)
+        sums = sums.unflatten(-1, (self.value.heads, -1))
+        return self.moments.gather(sums, targets - sources.mean(0)).to(dtype)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target, summed in float32 at least; used by the reference path alone."""

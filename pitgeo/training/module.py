@@ -19,6 +19,7 @@ from pitgeo.fields import FieldTable
 from pitgeo.metrics import relative_error
 from pitgeo.nn import project_
 from pitgeo.scaling import Scaling
+from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
 from pitgeo.training.query_points import draw_query_points
 
@@ -137,8 +138,7 @@ class OperatorModule(LightningModule):
     def configure_optimizers(self) -> Any:
         """Optimiser and learning-rate schedule of the configuration."""
         training = self.training_config
-        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
-        optimizer = kind(self.model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
+        optimizer = make_optimizer(self.model, training)
         return {
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": _schedule(training, optimizer, self.steps), "interval": "step"},
@@ -210,7 +210,8 @@ def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRS
     if training.schedule == "cosine":
         return CosineAnnealingLR(optimizer, T_max=steps)
     if training.schedule == "one_cycle":
-        return OneCycleLR(optimizer, max_lr=training.learning_rate, total_steps=steps)
+        has_betas = training.optimizer != "muon"
+        return OneCycleLR(optimizer, training.learning_rate, total_steps=steps, cycle_momentum=has_betas)
     return ConstantLR(optimizer, factor=1.0)
 
 

@@ -159,15 +159,19 @@ def test_a_batch_of_two_meshes_is_the_two_alone():
     assert torch.allclose(both, torch.cat(alone), atol=1e-12)
 
 
+@pytest.mark.parametrize("moments", [0, 1])
 @pytest.mark.parametrize("local", [False, True])
-def test_it_converges_to_the_integral_operator_at_the_monte_carlo_rate(local):
+def test_it_converges_to_the_integral_operator_at_the_monte_carlo_rate(local, moments):
     # Theorem 2.1 on the interval [0, 1]: v = cos(4y), lambda = 20, seen from x = 0.3; the integral by quadrature
     strength, reach = 20.0, 0.25 if local else 1.0
     y = torch.linspace(max(0.0, 0.3 - reach), min(1.0, 0.3 + reach), 200_001, dtype=torch.float64)
     kernel = torch.exp(-strength * (y - 0.3) ** 2)
-    exact = torch.trapezoid(kernel * torch.cos(4 * y), y) / torch.trapezoid(kernel, y)
-    made = layer(1, 1)
+    moment = moments * (y - 0.3) * math.sqrt(strength)
+    exact = torch.trapezoid(kernel * (1 + moment) * torch.cos(4 * y), y) / torch.trapezoid(kernel, y)
+    made = layer(1, 1, moments=moments)
     made.value.weight.data.fill_(1.0)
+    if moments:
+        made.moments.weight.data.fill_(1.0)
     made.scale.raw.data.fill_(math.sqrt(strength))
     target = torch.tensor([[0.3]], dtype=torch.float64)
     generator = torch.Generator().manual_seed(7)

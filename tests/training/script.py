@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.scaling import Scaling
-from pitgeo.training import OperatorModule, WorkerLostError, distributed, fit, together
+from pitgeo.training import FORMAT, OperatorModule, WorkerLostError, distributed, fit, together
 from pitgeo.training.place import find_place
 
 
@@ -95,7 +95,7 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
         Scaling.fit([sample.x for sample in data], "channel"),
         Scaling.fit([sample.y for sample in data], "channel"),
         training,
-        facts={"format": 3, "config": {}},
+        facts={"format": FORMAT, "config": {}},
     ).double()
     eyes = Eyes(place.rank, output, job.get("event", {}))
     distributed.GRACE = job.get("grace", distributed.GRACE)

@@ -1,0 +1,102 @@
+r"""Global position-attention with a matrix of weights, as one operator, where positions have no gradient.
+
+A point is nearest to itself, so no logit is above 0 and the exponentials need no maximum. With :math:`s` the gradient
+of the output :math:`y`, :math:`E_{ij} = e^{-\lambda D_{ij}}` and :math:`n_i = \sum_j E_{ij}`,
+
+.. math::
+    \frac{\partial L}{\partial v_j} = \sum_i E_{ij} \frac{s_i}{n_i}, \qquad
+    \frac{\partial L}{\partial \lambda} = -\sum_i \frac{s_i}{n_i} \cdot \sum_j E_{ij} D_{ij} (v_j - y_i) :
+
+as many matrix products as the general rule takes, and far fewer passes over matrices.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+_LOWEST = {torch.float32: -50.0, torch.float64: -100.0}  # exp of it is far below rounding, and far from denormal
+
+
+def dense_attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None = None) -> Tensor:
+    """Averages of all values with weights ``softmax(-scale * squared)``.
+
+    Args:
+        value: ``[B, heads, N, C]``.
+        squared: Squared distances ``[B, N, N]``, or ``[N, N]`` for one mesh shared by all samples; no gradient.
+        scale: ``[heads]``.
+        keys: Where there are points, ``[B, N]``, in every sample at least one; ``None`` for everywhere.
+
+    Returns:
+        ``[B, heads, N, C]``.
+    """
+    if squared.dim() == 3:
+        return cast(Tensor, _attention(value, squared, scale, keys)[0])
+    samples = value.permute(1, 2, 0, 3)  # all samples' values side by side
+    out = cast(Tensor, _attention(samples.flatten(2).unsqueeze(0), squared.unsqueeze(0), scale, keys)[0])
+    return out.view(*out.shape[1:3], *samples.shape[2:]).permute(2, 0, 1, 3)
+
+
+@torch.library.custom_op("pitgeo::dense_attention", mutates_args=())
+def _attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Also the weights before they are divided, ``[B, heads, N, N]``, and their sums ``[B, heads, N, 1]``."""
+    weights = squared.unsqueeze(1) * -scale.view(-1, 1, 1)
+    weights.clamp_(min=_LOWEST[squared.dtype]).exp_()
+    if keys is not None:
+        weights *= keys[:, None, None, :]
+    total = weights.sum(-1, keepdim=True)
+    return (weights.to(value.dtype) @ value).div_(total), weights, total
+
+
+@torch.library.custom_op("pitgeo::dense_attention_backward", mutates_args=())
+def _attention_backward(
+    slope: Tensor,
+    value: Tensor,
+    squared: Tensor,
+    out: Tensor,
+    weights: Tensor,
+    total: Tensor,
+    has_keys: bool,
+    for_scale: bool,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of values and scales; that of scales is zero where not asked for."""
+    slope = slope / total.to(slope.dtype)
+    square = weights.to(value.dtype)
+    to_value = (square.transpose(-1, -2) if has_keys else square) @ slope  # symmetric without keys
+    if not for_scale:
+        return to_value, weights.new_zeros(weights.shape[1])
+    far = weights * squared.unsqueeze(1)
+    if value.element_size() < 4:  # these sum to zero at every point, which rounding must not undo
+        value, slope, out = value.float(), slope.float(), out.float()
+    moved = torch.addcmul(far @ value, out, far.sum(-1, keepdim=True), value=-1)
+    return to_value, -(slope * moved).sum((0, 2, 3))
+
+
+@_attention.register_fake
+def _(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    samples, heads, points, _ = value.shape
+    weights = squared.new_empty(samples, heads, points, points)
+    return torch.empty_like(value), weights, squared.new_empty(samples, heads, points, 1)
+
+
+@_attention_backward.register_fake
+def _(slope: Tensor, value: Tensor, squared: Tensor, out: Tensor, weights: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(value), weights.new_empty(weights.shape[1])
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    value, squared, _, keys = inputs
+    ctx.save_for_backward(value, squared, *output)
+    ctx.has_keys = keys is not None
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _differentiate(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    wanted = ctx.needs_input_grad
+    to_value, to_scale = _attention_backward(slope, *ctx.saved_tensors, ctx.has_keys, bool(wanted[2]))
+    return to_value if wanted[0] else None, None, to_scale if wanted[2] else None, None
+
+
+_attention.register_autograd(_differentiate, setup_context=_keep)

@@ -1,0 +1,96 @@
+"""The optimisers of ``training.optimizer``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast, overload
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from pitgeo.config import TrainingConfig
+
+_SMALLEST = 16  # rows and columns of a matrix that is a map between hidden layers, rather than from or to channels
+
+
+def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
+    """The optimiser of a configuration: Adam, AdamW, or Muon for matrices between hidden layers and AdamW for the rest.
+
+    Muon moves a matrix along its momentum with all singular values made about 1, scaled so that learning rates are
+    those of AdamW.
+
+    Args:
+        model: The model whose weights it moves.
+        training: Optimiser, learning rate and weight decay.
+
+    Reference:
+        Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024; Liu et al., Muon is scalable for
+        LLM training, 2025, for the scaling. Loshchilov and Hutter, ICLR 2019, for AdamW.
+    """
+    weights = list(model.parameters())
+    options: dict[str, Any] = {"lr": training.learning_rate, "weight_decay": training.weight_decay}
+    if training.optimizer != "muon":
+        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
+        return cast(Optimizer, kind(weights, fused=_can_fuse(weights, training), **options))
+    hidden = [weight for weight in weights if weight.dim() == 2 and min(weight.shape) >= _SMALLEST]
+    moved = {id(weight) for weight in hidden}
+    others = [weight for weight in weights if id(weight) not in moved]
+    parts: list[Optimizer] = []
+    if others:
+        parts.append(torch.optim.AdamW(others, fused=_can_fuse(others, training), **options))
+    if hidden:
+        parts.append(torch.optim.Muon(hidden, adjust_lr_fn="match_rms_adamw", **options))
+    return Optimizers(parts)
+
+
+class Optimizers(Optimizer):
+    """Several optimisers, each of some of the weights, as one.
+
+    Args:
+        parts: The optimisers; their groups of weights become those of this one.
+    """
+
+    def __init__(self, parts: list[Optimizer]) -> None:
+        self.parts = parts
+        super().__init__([group for part in parts for group in part.param_groups], {})
+
+    @property
+    def state(self) -> Any:
+        """What the parts keep of every weight, to look at; they own it."""
+        return {weight: kept for part in self.parts for weight, kept in part.state.items()}
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        """Nothing: torch sets an empty one at the start."""
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """A step of each; a closure, which computes loss and gradients, runs once."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for part in self.parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """Those of the parts, in their order."""
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Give each part its own back."""
+        for part, state in zip(self.parts, state_dict["parts"], strict=True):
+            part.load_state_dict(state)
+        self.param_groups = [group for part in self.parts for group in part.param_groups]  # they are new
+
+
+def _can_fuse(weights: list[nn.Parameter], training: TrainingConfig) -> bool:
+    """Whether all weights may move in one pass, faster on CPUs: not complex ones, nor mixed precision with a clip."""
+    return training.precision == "32" and all(weight.is_floating_point() for weight in weights)

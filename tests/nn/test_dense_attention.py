@@ -1,0 +1,75 @@
+"""Dense attention as one operator is softmax and products one after the other."""
+
+import pytest
+import torch
+
+from pitgeo.metric import Metric
+from pitgeo.nn import dense_attention as module
+from pitgeo.nn.dense_attention import dense_attention
+
+
+def problem(dtype=torch.float64, shared=False, strength=40.0):
+    torch.manual_seed(0)
+    pos = torch.rand(*(() if shared else (3,)), 25, 2, dtype=dtype)
+    squared = Metric().pairwise(pos, pos)
+    value = torch.rand(3, 4, 25, 5, dtype=dtype, requires_grad=True)
+    return value, squared, torch.linspace(0.5, strength, 4, dtype=dtype).requires_grad_()
+
+
+def slow(value, squared, scale, keys=None):
+    logits = -scale.view(-1, 1, 1) * squared.unsqueeze(-3)
+    if keys is not None:
+        logits = logits.masked_fill(~keys[:, None, None], -torch.inf)
+    return logits.softmax(-1) @ value
+
+
+@pytest.mark.parametrize(("shared", "padded"), [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_values_and_gradients_are_those_of_softmax_and_products(shared, padded, dtype, tolerance):
+    value, squared, scale = problem(dtype, shared)
+    keys = torch.arange(25) < torch.tensor([25, 10, 1]).unsqueeze(1) if padded else None
+    out, twin = dense_attention(value, squared, scale, keys), slow(value, squared, scale, keys)
+    where = torch.ones(3, 25, dtype=torch.bool) if keys is None else keys
+    slope = torch.rand_like(out) * where[:, None, :, None]  # places without a point have none
+    assert torch.allclose(out * where[:, None, :, None], twin * where[:, None, :, None], atol=tolerance)
+    for mine, theirs in zip(
+        torch.autograd.grad(out, (value, scale), slope), torch.autograd.grad(twin, (value, scale), slope), strict=True
+    ):
+        assert torch.allclose(mine, theirs, rtol=100 * tolerance, atol=10 * tolerance)
+
+
+def test_gradients_are_those_of_finite_differences():
+    value, squared, scale = problem()
+    assert torch.autograd.gradcheck(lambda v, s: dense_attention(v, squared, s), (value, scale))
+
+
+def test_one_gradient_alone():
+    value, squared, scale = problem()
+    for wanted in (value, scale):
+        given = [part if part is wanted else part.detach() for part in (value, scale)]
+        (both,) = torch.autograd.grad(dense_attention(value, squared, scale).square().sum(), wanted)
+        (alone,) = torch.autograd.grad(dense_attention(given[0], squared, given[1]).square().sum(), wanted)
+        assert torch.allclose(both, alone, rtol=1e-14)
+
+
+@pytest.mark.parametrize("strength", [1e3, 1e6, 1e12])
+def test_heads_that_see_themselves_alone(strength):
+    value, squared, scale = problem(torch.float32, strength=strength)
+    out = dense_attention(value, squared, scale)
+    out.sum().backward()
+    assert torch.allclose(out, slow(value, squared, scale), atol=1e-5)
+    assert bool(torch.isfinite(value.grad).all()) and bool(torch.isfinite(scale.grad).all())
+
+
+def test_no_number_is_denormal():
+    value, squared, scale = problem(torch.float32, strength=2e4)
+    weights = module._attention(value, squared, scale, None)[1]
+    assert float(weights.min()) > 1e-25
+
+
+def test_the_compiler_knows_the_operators():
+    value, squared, scale = problem()
+    for keys in (None, torch.ones(3, 25, dtype=torch.bool)):
+        torch.library.opcheck(module._attention, (value, squared, scale, keys))
+    out, weights, total = (part.detach() for part in module._attention(value, squared, scale, None))
+    torch.library.opcheck(module._attention_backward, (out, value.detach(), squared, out, weights, total, False, True))
