@@ -231,7 +231,11 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--members", type=int, metavar="N", help="train an ensemble, its seeds one after the other")
     train.add_argument("--resume", action="store_true", help="go on from the folder's last.ckpt")
     train.add_argument("--overwrite", action="store_true", help="delete an earlier run's files in the folder")
-    train.add_argument("--dry-run", action="store_true", help="print shapes and the number of parameters, and try the model on a sample or two; train nothing")
+    train.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print shapes and the number of parameters, and try the model on a sample or two; train nothing",
+    )
     train.add_argument("--device", choices=DEVICES, help="the same as --set training.device=...")
     train.add_argument("--precision", choices=("32", "bf16"), help="the same as --set training.precision=...")
     _add_quiet(train)

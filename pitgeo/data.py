@@ -11,7 +11,12 @@ from torch_geometric.data import Data
 
 from pitgeo.neighborhood import Neighborhood
 
-GRAPHS = {"encoder": ("latent", "input"), "decoder": ("output", "latent"), "output": ("output", "output")}
+GRAPHS = {
+    "encoder": ("latent", "input"),
+    "decoder": ("output", "latent"),
+    "output": ("output", "output"),
+    "skip": ("output", "input"),
+}
 """The graphs a sample may carry, and the point sets they join: targets, then sources."""
 
 
@@ -19,10 +24,11 @@ class PointData(Data):  # type: ignore[misc]
     """Values on points, for learning an operator from input points to output points.
 
     Three point sets: **input** points, where values are known; **latent** points, a coarser set the processor works
-    on; **output** points, where values are wanted. The last two default to the input points. Three graphs may be
-    stored with the sample: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent) and
-    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of it rightly (but for ``B``
-    samples on a shared mesh, which are a batch already).
+    on; **output** points, where values are wanted. The last two default to the input points. Four graphs may be stored
+    with the sample: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent), ``output``
+    (output to output) and ``skip`` (the input points near an output point that is none of them). PyG's own
+    ``DataLoader`` and ``Batch`` collate all of it rightly (but for ``B`` samples on a shared mesh, which are a batch
+    already).
 
     Args:
         pos: Input positions ``[N, D]``.
@@ -82,7 +88,7 @@ class PointData(Data):  # type: ignore[misc]
         self[f"pos_{kind}"] = pos
         # PyG adds the sample's number to attributes with "batch" in their name: this becomes the batch vector.
         self[f"pos_{kind}_batch"] = torch.zeros(pos.shape[0], dtype=torch.long, device=pos.device)
-        for graph in ("encoder", "decoder") if kind == "latent" else ("decoder", "output"):
+        for graph in ("encoder", "decoder") if kind == "latent" else ("decoder", "output", "skip"):
             if self.has_graph(graph):
                 del self[f"{graph}_index"], self[f"{graph}_degree"]
 
@@ -129,11 +135,11 @@ class PointData(Data):  # type: ignore[misc]
         return grids.pop()
 
     def has_graph(self, graph: str) -> bool:
-        """Whether the ``"encoder"``, ``"decoder"`` or ``"output"`` graph is stored."""
+        """Whether the graph of this name in :data:`GRAPHS` is stored."""
         return f"{graph}_degree" in self
 
     def graph(self, graph: str) -> Neighborhood:
-        """The stored ``"encoder"``, ``"decoder"`` or ``"output"`` graph."""
+        """The stored graph of this name in :data:`GRAPHS`."""
         sources = self.points(GRAPHS[graph][1])[0]
         return Neighborhood(self[f"{graph}_index"], self[f"{graph}_degree"], int(sources.shape[0]))
 

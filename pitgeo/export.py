@@ -112,7 +112,7 @@ def export_model(
         name: [dynamic[name][axis].__name__ if axis in dynamic[name] else size for axis, size in enumerate(value.shape)]
         for name, value in example.items()
     }
-    graphs = {name: getattr(_model(predictor).graphs, name) for name in _graphs(predictor)}
+    graphs = {name: getattr(_model(predictor).graphs, name) for name in _graphs(predictor, outputs)}
     options: Any = predictor.config.model.options
     latent, period = options.latent.model_dump(exclude_none=True), options.period
     offset = predictor.table.offset
@@ -133,8 +133,8 @@ def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dic
 
     These are ``pos`` ``[N, D]``; ``x`` ``[N, C]``, if there are values; ``pos_latent`` ``[L, D]``, if the latent points
     are not the input points; ``pos_out`` ``[M, D]``, if the sample has such; and ``<graph>_edge_index`` ``[2, E]``,
-    sources, then targets, for ``encoder`` (input to latent), ``decoder`` (latent to output) and ``output``, as far as
-    the model has them.
+    sources, then targets, for ``encoder`` (input to latent), ``decoder`` (latent to output), ``output`` and
+    ``skip`` (input to output points that are others), as far as the model has them.
 
     Args:
         checkpoint: The model that was exported, as a file or loaded.
@@ -159,7 +159,7 @@ def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dic
     for kind in ("latent", "output"):
         if not data.coincide("input", kind):
             found[_POSITIONS[kind]] = data.points(kind)[0]
-    for graph in _graphs(predictor):
+    for graph in _graphs(predictor, "input" if data.coincide("input", "output") else "own"):
         found[f"{graph}_edge_index"] = data.graph(graph).edge_index
     return found
 
@@ -193,13 +193,15 @@ class _Portable(nn.Module):
         encoder_edge_index: Tensor | None = None,
         decoder_edge_index: Tensor | None = None,
         output_edge_index: Tensor | None = None,
+        skip_edge_index: Tensor | None = None,
     ) -> Tensor:
         x = pos.new_zeros(pos.shape[0], 0) if x is None else x
         points = {"input": pos, "latent": pos_latent, "output": pos_out}
         if self.box is not None:
             center, scale = box_center(pos), self.box.scale
             points = {kind: None if part is None else (part - center) * scale for kind, part in points.items()}
-        graphs = {"encoder": encoder_edge_index, "decoder": decoder_edge_index, "output": output_edge_index}
+        graphs = {"encoder": encoder_edge_index, "decoder": decoder_edge_index}
+        graphs |= {"output": output_edge_index, "skip": skip_edge_index}
         return cast(Tensor, self.module(_Sample(x, points, graphs)))
 
 
@@ -243,9 +245,10 @@ def _model(predictor: Predictor) -> PiT:
     return model
 
 
-def _graphs(predictor: Predictor) -> list[str]:
-    graphs = _model(predictor).graphs
-    return [name for name in GRAPHS if getattr(graphs, name) is not None]
+def _graphs(predictor: Predictor, outputs: Outputs) -> list[str]:
+    graphs, shape = _model(predictor).graphs, predictor.facts["shape"]
+    has_skip = outputs == "own" and shape["in_channels"] > shape["dimension"]
+    return [name for name in GRAPHS if getattr(graphs, name) is not None and (name != "skip" or has_skip)]
 
 
 def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
@@ -263,7 +266,7 @@ def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
     if shape["in_channels"] > dimension:
         found["x"] = _some(sizes["input"], shape["in_channels"] - dimension)
     found |= {_POSITIONS[kind]: _some(size, dimension) for kind, size in sizes.items() if kind != "input"}
-    for number, graph in enumerate(_graphs(predictor)):
+    for number, graph in enumerate(_graphs(predictor, outputs)):
         counts = [sizes.get(kind, sizes["input"]) for kind in GRAPHS[graph]]
         target = torch.arange(2 * counts[0] + number) % counts[0]
         found[f"{graph}_edge_index"] = torch.stack([torch.arange(len(target)) % counts[1], target])

@@ -23,6 +23,7 @@ from pitgeo.baselines import (
 from pitgeo.metric import Metric
 from pitgeo.model_options import Count, ModelOptions, Options, Quantile, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
+from pitgeo.nn.interpolation import NEAREST
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
 __all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build", "parameter_count"]
@@ -90,7 +91,8 @@ class PiTOptions(ModelOptions):
     @property
     def graphs(self) -> AttentionGraphs:
         """The graphs of the model."""
-        return AttentionGraphs(self.encoder_quantile, self.decoder_quantile, self.output_quantile, self.metric)
+        skip = NEAREST if self.body == "residual" else None
+        return AttentionGraphs(self.encoder_quantile, self.decoder_quantile, self.output_quantile, self.metric, skip)
 
     def transform(self) -> Compose:
         """What a sample needs before it comes to the model."""

@@ -96,7 +96,7 @@ def test_the_file_says_what_it_is(program):
         torch.export.load(program.path, extra_files=texts)
     facts = json.loads(texts["pitgeo.json"])
     assert facts["inputs"] == program.inputs and facts["attention"] == "dense"
-    assert facts["outputs"] == ["v_x", "v_y", "q", "peak"] and set(facts["graphs"]) == {"encoder", "decoder"}
+    assert facts["outputs"] == ["v_x", "v_y", "q", "peak"] and set(facts["graphs"]) == {"encoder", "decoder", "skip"}
 
 
 def operators(program):

@@ -26,8 +26,9 @@ class Body:
 
     Args:
         style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
-            skip from the input points to the output points where the sample has no output points of its own. A model
-            trained with that skip is less accurate where it is missing.
+            skip from the input points to the output points, which past the latent mesh keeps what is known at a point.
+            Where output points are others, it takes their coordinates, and values interpolated from the nearest input
+            points (:func:`~pitgeo.nn.interpolation.interpolate`).
         layers: Blocks of the processor.
         encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
             paper's style.

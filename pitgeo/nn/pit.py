@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.neighborhood import Neighborhood
-from pitgeo.neighbors import quantile
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import Body, Maker
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
+from pitgeo.nn.interpolation import NEAREST, interpolate
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
@@ -96,6 +96,7 @@ class PiT(LocalDecoder):
             graphs.decoder if decoder == "position" else None,
             graphs.output if decoder == "position" else None,
             graphs.metric,
+            NEAREST if body.style == "residual" else None,
         )
         make = Maker(channels, heads, graphs, body)
         if body.style == "paper":
@@ -130,7 +131,7 @@ class PiT(LocalDecoder):
         there = data.points("output")[0]
         skip = code.hidden if data.coincide("latent", "output") else None
         if self.body.style == "residual":
-            skip = code.lifted if data.coincide("input", "output") else None
+            skip = self._skip(data, code)
         hood = self._graph(data, 2, "decoder")
         hidden = self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, (code.latent, there))
         if self.output is not None:
@@ -202,25 +203,38 @@ class PiT(LocalDecoder):
             rows = every if rows is None else every[rows]
         if data.has_graph("decoder"):
             return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
-        (there, batch), (latent, latent_batch) = (data.points(kind) for kind in ("output", "latent"))
-        batch = None if batch is None else batch[rows]
-        wanted = cast(float, self.graphs.decoder)
-        hood = quantile(there[rows], latent, wanted, self.graphs.metric, batch, latent_batch)
-        return self._decode(data, code, rows, hood)
+        return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
 
     def _decode(self, data: PointData, code: _Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
         """From the latent points to some of the output points, with their decoder's graph."""
-        has_skip = self.body.style == "residual" and data.coincide("input", "output")
-        skip = code.lifted[..., rows, :] if has_skip else None
+        skip = self._skip(data, code, rows) if self.body.style == "residual" else None
         pos = (code.latent, data.points("output")[0][rows])
         return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
+
+    def _skip(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
+        """The lifted coordinates and values of output points; values that are not known there are interpolated."""
+        if data.coincide("input", "output"):
+            return code.lifted if rows is None else code.lifted[..., rows, :]
+        here, there = (data.points(kind)[0] for kind in ("input", "output"))
+        if isinstance(rows, slice):
+            rows = torch.arange(len(there), device=there.device)[rows]
+        there = there if rows is None else there[rows]
+        if data.x.shape[-1] == 0:
+            return self._lifted(there, data.x.new_zeros(*data.x.shape[:-2], there.shape[0], 0))
+        if not data.has_graph("skip"):
+            hood = self.graphs.find("skip", data, rows)
+        else:
+            hood = data.graph("skip") if rows is None else data.graph("skip").restricted(rows)
+        return self._lifted(there, interpolate(data.x, here, there, hood, self.graphs.metric))
+
+    def _lifted(self, pos: Tensor, x: Tensor) -> Tensor:
+        coords = pos if x.dim() == 2 else pos.expand(x.shape[0], -1, -1)
+        return self._run(from_positions, self.lift, torch.cat([coords, x], -1))
 
     def _encode(self, data: PointData) -> _Code:
         """From the input points to the latent ones."""
         here, latent = (data.points(kind)[0] for kind in ("input", "latent"))
-        coords = here if data.x.dim() == 2 else here.expand(data.x.shape[0], -1, -1)
-        lifted = self._run(from_positions, self.lift, torch.cat([coords, data.x], -1))
-
+        lifted = self._lifted(here, data.x)
         where = self._where(data)
         skip = lifted if data.coincide("input", "latent") else None
         hood = self._graph(data, 0, "encoder")

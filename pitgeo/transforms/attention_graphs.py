@@ -5,9 +5,14 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
+from torch import Tensor
+
 from pitgeo.data import GRAPHS, PointData
 from pitgeo.metric import Metric
-from pitgeo.neighbors import quantile
+from pitgeo.neighborhood import Neighborhood
+from pitgeo.neighbors import knn, quantile
+
+_QUANTILES = ("encoder", "decoder", "output")
 
 
 @dataclass(frozen=True)
@@ -19,9 +24,11 @@ class AttentionGraphs:
         decoder: Quantile of latent points that an output point attends to; ``None`` for no such graph.
         output: Quantile of output points that an output point attends to; ``None`` for no such graph.
         metric: Periods of the domain, and the divisor that the layers will use.
+        skip: Nearest input points of an output point, where these are other points and input points have values;
+            ``None`` for no such graph.
 
     Raises:
-        ValueError: If a quantile is not in (0, 1].
+        ValueError: If a quantile is not in (0, 1], or ``skip`` is not positive.
 
     Example:
         >>> import torch
@@ -37,22 +44,41 @@ class AttentionGraphs:
     decoder: float | None = 0.02
     output: float | None = None
     metric: Metric = field(default_factory=Metric)
+    skip: int | None = None
 
     def __post_init__(self) -> None:
-        for name in GRAPHS:
+        for name in _QUANTILES:
             q = getattr(self, name)
             if q is not None and not 0 < q <= 1:
                 raise ValueError(f"Expected the {name} quantile to be above 0 and at most 1 (got {q})")
+        if self.skip is not None and self.skip < 1:
+            raise ValueError(f"Expected 'skip' to be at least 1 (got {self.skip})")
 
     def __call__(self, data: PointData) -> PointData:
         """A copy with all graphs."""
-        missing = [name for name in GRAPHS if getattr(self, name) is not None and not data.has_graph(name)]
+        missing = [name for name in GRAPHS if self._wants(name, data) and not data.has_graph(name)]
         if not missing:
             return data
         result = copy.copy(data)
         for name in missing:
-            targets, sources = (data.points(kind) for kind in GRAPHS[name])
-            q = getattr(self, name)
-            hood = quantile(targets[0], sources[0], q, self.metric, targets[1], sources[1])
-            result.set_graph(name, hood)
+            result.set_graph(name, self.find(name, data))
         return result
+
+    def find(self, name: str, data: PointData, rows: Tensor | None = None) -> Neighborhood:
+        """One graph of a sample or batch.
+
+        Args:
+            name: Which.
+            data: The sample or batch.
+            rows: Numbers of the target points that it is wanted for, not decreasing; ``None`` for all.
+        """
+        (targets, batch), (sources, source_batch) = (data.points(kind) for kind in GRAPHS[name])
+        if rows is not None:
+            targets, batch = targets[rows], None if batch is None else batch[rows]
+        search = knn if name == "skip" else quantile
+        return search(targets, sources, getattr(self, name), self.metric, batch, source_batch)
+
+    def _wants(self, name: str, data: PointData) -> bool:
+        if name == "skip" and (data.coincide("input", "output") or data.x.shape[-1] == 0):
+            return False
+        return getattr(self, name) is not None

@@ -89,9 +89,17 @@ def test_other_output_points(style):
     made, data = model(style), samples()[0]
     asked = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=torch.rand(33, 2).double())
     assert made(asked).shape == (33, 2)
-    if style == "paper":  # without a skip, asking at the input points again is the same as not asking
-        same = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos.clone())
-        assert torch.allclose(made(same), made(data), atol=1e-12)
+    same = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos.clone())
+    assert torch.allclose(made(same), made(data), atol=1e-12)  # as if they were not asked for
+    rows = torch.tensor([3, 4, 20])
+    for sample in (asked, made.graphs(asked)):  # graphs that are found for the rows, and parts of those that are there
+        assert torch.allclose(made(sample, rows), made(asked)[rows], atol=1e-12)
+        assert torch.allclose(made.in_chunks(sample, 10), made(asked), atol=1e-12)
+    assert made.graphs(asked).has_graph("skip") == (style == "residual")
+    assert not made.graphs(data).has_graph("skip")
+    many = PointData(pos=data.pos, x=torch.rand(2, 50, 3).double(), pos_latent=data.pos_latent, pos_out=asked.pos_out)
+    alone = PointData(pos=data.pos, x=many.x[1], pos_latent=data.pos_latent, pos_out=asked.pos_out)
+    assert torch.allclose(made(many)[1], made(alone), atol=1e-12)
     own = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos)  # the input points themselves
     assert torch.allclose(made(Batch.from_data_list([own, own]))[50:], made(data), atol=1e-12)
     several = made(Batch.from_data_list([asked, asked]))
