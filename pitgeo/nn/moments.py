@@ -49,6 +49,7 @@ class FirstMoments(nn.Module):
         check_counts(moments=axes)
         metric.check_dimension(axes)
         self.heads, self.periods = heads, metric.period or (0.0,) * axes
+        self.parts = 1 + sum(1 if period == 0 else 2 for period in self.periods)
         self.weight = nn.Parameter(torch.empty(axes * out_channels, in_channels))
         self.reset_parameters()
 
@@ -56,17 +57,18 @@ class FirstMoments(nn.Module):
         """Draw new initial values."""
         kaiming_normal_(self.weight)
 
-    def spread(self, value: Tensor, x: Tensor, pos: Tensor, lengths: Tensor) -> Tensor:
+    def spread(self, value: Tensor, x: Tensor, pos: Tensor, lengths: Tensor, heads: slice = slice(None)) -> Tensor:
         """What to average, in the type of the positions.
 
         Args:
-            value: :math:`W x`, ``[..., N, heads * C]``.
+            value: :math:`W x`, ``[..., N, heads * C]``, of the heads that are wanted.
             x: Source values ``[..., N, in_channels]``.
             pos: Source positions ``[..., N, D]``, from the origin that :meth:`gather` is given them from.
-            lengths: How far each head looks, ``[heads]``.
+            lengths: How far each head looks, ``[heads]``, of all heads.
+            heads: Which heads are wanted.
 
         Returns:
-            ``[..., N, heads, width]``.
+            ``[..., N, heads, parts * C]``, with 1 part and for every axis 1 more, or 2 where it has a period.
 
         Raises:
             ValueError: If the positions have another number of axes.
@@ -74,6 +76,7 @@ class FirstMoments(nn.Module):
         if pos.shape[-1] != len(self.periods):
             raise ValueError(f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]})")
         matrices = self.weight.unflatten(0, (len(self.periods), self.heads, -1)) / lengths.view(-1, 1, 1)
+        matrices = matrices[:, heads]
         moments = linear(x, matrices.flatten(0, 2)).to(pos.dtype).chunk(len(self.periods), -1)
         value = value.to(pos.dtype)
         with torch.autocast(pos.device.type, enabled=False):
@@ -85,12 +88,13 @@ class FirstMoments(nn.Module):
                 else:
                     angle, reach = place * (2 * math.pi / period), period / (2 * math.pi)
                     parts += [reach * angle.sin() * moment, reach * angle.cos() * moment]
-            return torch.stack([part.unflatten(-1, (self.heads, -1)) for part in (value, *parts)], -2).flatten(-2)
+            return torch.stack([part.unflatten(-1, (matrices.shape[1], -1)) for part in (value, *parts)], -2).flatten(
+                -2
+            )
 
     def gather(self, sums: Tensor, pos: Tensor) -> Tensor:
         """The results ``[..., M, heads * C]`` from averages of what :meth:`spread` gave, at target positions."""
-        width = 1 + sum(1 if period == 0 else 2 for period in self.periods)
-        out, *parts = (part.flatten(-2) for part in sums.chunk(width, -1))
+        out, *parts = (part.flatten(-2) for part in sums.chunk(self.parts, -1))
         rest = iter(parts)
         with torch.autocast(pos.device.type, enabled=False):
             for period, place in zip(self.periods, pos.split(1, -1), strict=True):

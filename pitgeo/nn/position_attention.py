@@ -6,6 +6,7 @@ from typing import Literal, cast
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 from torch_geometric.nn import MessagePassing
 
 from pitgeo.metric import Metric
@@ -17,6 +18,7 @@ from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import FirstMoments
 from pitgeo.nn.projection import HeadProjection
 
+_ALL = slice(None)  # heads
 _EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
 
 
@@ -109,39 +111,47 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
             weights = self._weights(sources, targets, edges)
-            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources)
+            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
             out = self._results(out, sources, targets, result_type(x))
             return (out, (edges, weights)) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        value = self._values(x, sources)
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
-            out = self._results(attend(value, weights, hood), sources, targets, result_type(x))
-            return out, _as_given(edge_index, hood, order, weights)
+            out = attend(self._values(x, sources, _ALL), weights, hood)
+            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, hood, order, weights)
         if self._goes_in_parts(hood):
-            parts = [self._attend(value, sources, targets[r], part) for r, part in hood.parts(_EDGES_AT_ONCE)]
-            out = torch.cat(parts, -2)
-        else:
-            out = self._attend(value, sources, targets, hood)
+            return self._in_parts(x, sources, targets, hood)
+        out = self._attend(self._values(x, sources, _ALL), sources, targets, hood, _ALL)
         return self._results(out, sources, targets, result_type(x))
 
-    def _values(self, x: Tensor, sources: Tensor) -> Tensor:
-        """What is averaged."""
-        value = cast(Tensor, self.value(x))
+    def _in_parts(self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+        """The same, some targets after others; with moments, which make many values of one, head by head as well."""
+        numbers = range(self.value.heads)
+        results = []
+        for heads in [_ALL] if self.moments is None else [slice(head, head + 1) for head in numbers]:
+            value = self._values(x, sources, heads)
+            parts = [self._attend(value, sources, targets[r], part, heads) for r, part in hood.parts(_EDGES_AT_ONCE)]
+            results.append(self._results(torch.cat(parts, -2), sources, targets, result_type(x)))
+        return torch.cat(results, -1)
+
+    def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
+        """What some of the heads average."""
         if self.moments is None:
-            return value
+            return cast(Tensor, self.value(x))
+        value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
         sources = at_least_single(sources)
         with torch.autocast(x.device.type, enabled=False):
             lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
-        return self.moments.spread(value, x, sources - sources.mean(0), lengths).flatten(-2)
+        return self.moments.spread(value, x, sources - sources.mean(0), lengths, heads).flatten(-2)
 
     def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
         """From averages to results."""
         if self.moments is None:
             return sums
         sources, targets = at_least_single(sources), at_least_single(targets)
-        sums = sums.unflatten(-1, (self.value.heads, -1))
+        width = self.moments.parts * self.value.out_channels // self.value.heads
+        sums = sums.unflatten(-1, (-1, width))
         return self.moments.gather(sums, targets - sources.mean(0)).to(dtype)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
@@ -163,8 +173,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return False
         return hood.num_edges > _EDGES_AT_ONCE
 
-    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, heads: slice) -> Tensor:
         squared, scale = self._logits(sources, targets, hood)
+        scale = scale[heads]
         if squared.requires_grad:
             return attend(value, edge_softmax(squared, scale, hood), hood)
         return graph_attention(value, squared, scale, hood)

@@ -10,6 +10,7 @@ from pitgeo.data import PointData
 from pitgeo.metric import Metric
 from pitgeo.neighbors import quantile
 from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention
+from pitgeo.nn import position_attention as module
 from pitgeo.testing import assert_linear_in_values, assert_permutation_equivariant, assert_rigid_motion_invariant
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
@@ -181,3 +182,16 @@ def test_refusals():
     pos = torch.rand(10, 3)
     with pytest.raises(ValueError, match="2 axes"):
         made(torch.rand(10, 3), pos, quantile(pos, pos, 0.5))
+
+
+def test_many_edges_are_taken_in_parts_and_head_by_head(monkeypatch):
+    made = layer(PositionAttention, 3, 8, heads=4, moments=2)
+    x, pos = torch.rand(2, 60, 3).double(), torch.rand(60, 2).double()
+    hood, sizes = quantile(pos[:20], pos, 0.3), []
+    whole = made(x, (pos, pos[:20]), hood)
+    monkeypatch.setattr(module, "_EDGES_AT_ONCE", 100)
+    spread = made.moments.spread
+    monkeypatch.setattr(made.moments, "spread", lambda *a: sizes.append(spread(*a).numel()) or spread(*a))
+    with torch.no_grad():
+        assert torch.allclose(made(x, (pos, pos[:20]), hood), whole, atol=1e-13)
+    assert sizes == [2 * 60 * 3 * 2] * 4
