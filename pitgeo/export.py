@@ -41,7 +41,7 @@ class Program:
         inputs: Shape of every input, by its name, in their order; a word stands for any number.
         outputs: Name of every channel of the output.
         attention: The form that global attention was exported in.
-        graphs: The quantile of every graph, by its name.
+        graphs: The quantile of every graph, by its name; of ``skip``, how many nearest points.
         latent: How the latent points are chosen, as in ``[model.pit.latent]``.
         period: Length of the domain along each axis, where it repeats.
         offset: What to take from all positions before they become single precision; none if empty.

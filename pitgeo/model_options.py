@@ -54,7 +54,8 @@ class Shape:
         if not 0 < self.extent < float("inf"):
             raise ValueError(
                 f"Expected meshes with at least two different points, so that lengths can be told "
-                f"(got an extent of {self.extent:g}: all points of every mesh coincide); see to their positions"
+                f"(got an extent of {self.extent:g}: all points of every mesh coincide, or are not finite); see to "
+                f"their positions"
             )
 
 

@@ -81,6 +81,8 @@ class PiTOptions(ModelOptions):
     def _check(self) -> PiTOptions:
         if self.channels % self.heads:
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
+        if self.moments and "position" not in self.attention:
+            raise ValueError("Expected position-attention in some stage with 'moments' (got none); leave them out")
         return self
 
     @property

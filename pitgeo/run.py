@@ -122,8 +122,8 @@ def train(
 def dry_run(config: RunConfig) -> list[str]:
     """Build everything and train nothing; say what the run would work on.
 
-    The model is tried on one or two samples: zeros on a grid that all samples share, else training samples where their
-    files are there; without those it is built for declared shapes alone.
+    The model is tried on one or two samples: zeros of a benchmark on grids, else training samples where their files
+    are there; without those it is built for declared shapes alone.
 
     Raises:
         ValueError: If the model cannot take these samples, or not be trained in this way.

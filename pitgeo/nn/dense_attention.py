@@ -32,6 +32,8 @@ def dense_attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor 
     Returns:
         ``[B, heads, N, C]``.
     """
+    if squared.dim() == 2 and keys is not None:
+        squared = squared.expand(len(value), -1, -1)
     if squared.dim() == 3:
         return cast(Tensor, _attention(value, squared, scale, keys)[0])
     samples = value.permute(1, 2, 0, 3)  # all samples' values side by side
@@ -47,7 +49,7 @@ def _attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | Non
     if keys is not None:
         weights *= keys[:, None, None, :]
     total = weights.sum(-1, keepdim=True)
-    return (weights.to(value.dtype) @ value).div_(total), weights, total
+    return (weights.to(value.dtype) @ value.contiguous()).div_(total), weights, total
 
 
 @torch.library.custom_op("pitgeo::dense_attention_backward", mutates_args=())
@@ -67,23 +69,22 @@ def _attention_backward(
     to_value = (square.transpose(-1, -2) if has_keys else square) @ slope  # symmetric without keys
     if not for_scale:
         return to_value, weights.new_zeros(weights.shape[1])
-    far = weights * squared.unsqueeze(1)
-    if value.element_size() < 4:  # these sum to zero at every point, which rounding must not undo
-        value, slope, out = value.float(), slope.float(), out.float()
+    kind = torch.promote_types(value.dtype, torch.float32)  # what follows sums to zero at every point, but for rounding
+    value, slope, out, far = value.to(kind), slope.to(kind), out.to(kind), (weights * squared.unsqueeze(1)).to(kind)
     moved = torch.addcmul(far @ value, out, far.sum(-1, keepdim=True), value=-1)
-    return to_value, -(slope * moved).sum((0, 2, 3))
+    return to_value, -(slope * moved).sum((0, 2, 3)).to(weights.dtype)
 
 
 @_attention.register_fake
 def _(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     samples, heads, points, _ = value.shape
     weights = squared.new_empty(samples, heads, points, points)
-    return torch.empty_like(value), weights, squared.new_empty(samples, heads, points, 1)
+    return value.new_empty(value.shape), weights, squared.new_empty(samples, heads, points, 1)
 
 
 @_attention_backward.register_fake
 def _(slope: Tensor, value: Tensor, squared: Tensor, out: Tensor, weights: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(value), weights.new_empty(weights.shape[1])
+    return value.new_empty(value.shape), weights.new_empty(weights.shape[1])
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:

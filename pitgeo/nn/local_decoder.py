@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +15,7 @@ Rows = slice | Tensor | None
 """Numbers of some output points: a range, a tensor ``[m]`` that does not decrease, or ``None`` for all."""
 
 
-class LocalDecoder(nn.Module):
+class LocalDecoder(nn.Module, ABC):
     r"""A model in two steps: what all output points need of a sample, and the value at each of them from that.
 
     .. math:: c = \operatorname{encode}(p, x), \qquad y_i = \operatorname{decode}(c, p'_i)

@@ -128,7 +128,7 @@ class PiT(LocalDecoder):
         self._check(data)
         data = self.graphs(data)
         code = self._encode(data)
-        there = data.points("output")[0]
+        there = self._positions(data, "output")
         skip = code.hidden if data.coincide("latent", "output") else None
         if self.body.style == "residual":
             skip = self._skip(data, code)
@@ -194,7 +194,7 @@ class PiT(LocalDecoder):
         """
         self._check_local()
         self._check(data)
-        return self._encode(replace(self.graphs, decoder=None)(data))
+        return self._encode(replace(self.graphs, decoder=None, output=None, skip=None)(data))
 
     def decode(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
         """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
@@ -208,7 +208,7 @@ class PiT(LocalDecoder):
     def _decode(self, data: PointData, code: _Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
         """From the latent points to some of the output points, with their decoder's graph."""
         skip = self._skip(data, code, rows) if self.body.style == "residual" else None
-        pos = (code.latent, data.points("output")[0][rows])
+        pos = (code.latent, self._positions(data, "output")[rows])
         return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
 
     def _skip(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
@@ -233,8 +233,8 @@ class PiT(LocalDecoder):
 
     def _encode(self, data: PointData) -> _Code:
         """From the input points to the latent ones."""
-        here, latent = (data.points(kind)[0] for kind in ("input", "latent"))
-        lifted = self._lifted(here, data.x)
+        here, latent = (self._positions(data, kind) for kind in ("input", "latent"))
+        lifted = self._lifted(data.pos, data.x)
         where = self._where(data)
         skip = lifted if data.coincide("input", "latent") else None
         hood = self._graph(data, 0, "encoder")
@@ -242,6 +242,16 @@ class PiT(LocalDecoder):
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
         return _Code(where.flat(hidden), lifted, latent, where)
+
+    def _positions(self, data: PointData, kind: str) -> Tensor:
+        """Positions for attention; with moments, from the middle of a sample's latent points, to be precise there."""
+        pos, batch = data.points(kind)
+        if self.body.moments == 0 or batch is None:
+            return pos
+        latent, samples = data.points("latent")
+        sums = latent.new_zeros(data.samples, latent.shape[1] + 1)
+        sums = sums.index_add(0, cast(Tensor, samples), torch.cat([latent, torch.ones_like(latent[:, :1])], 1))
+        return pos - (sums[:, :-1] / sums[:, -1:].clamp(min=1)).index_select(0, batch)
 
     def _where(self, data: PointData) -> _Where:
         shared = data.x.dim() == 3

@@ -45,7 +45,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             it by themselves). The compiler takes both as they are.
         moments: Axes of the positions, to average first moments too, :math:`W^h x_j + \sum_a (p_j - p_i)_a / \ell_h \,
             W_a^h x_j` in place of :math:`W^h x_j` (:mod:`pitgeo.nn.moments`): gradients come within reach, for three
-            times the arithmetic in the plane; positions may then be shifted, but not turned. 0, as in the paper: none.
+            times the arithmetic in the plane; positions may then be shifted, but not turned. Those of all samples of a
+            batch should be about one origin, lest single precision suffer. 0, as in the paper: none.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights

@@ -18,7 +18,8 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     """The optimiser of a configuration: Adam, AdamW, or Muon for matrices between hidden layers and AdamW for the rest.
 
     Muon moves a matrix along its momentum with all singular values made about 1, scaled so that learning rates are
-    those of AdamW.
+    those of AdamW. It has the real matrices of at least 16 rows and 16 columns; vectors, kernels of convolutions, and
+    matrices from or to a few channels are AdamW's.
 
     Args:
         model: The model whose weights it moves.
@@ -33,7 +34,7 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     if training.optimizer != "muon":
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
         return cast(Optimizer, kind(weights, fused=_can_fuse(weights, training), **options))
-    hidden = [weight for weight in weights if weight.dim() == 2 and min(weight.shape) >= _SMALLEST]
+    hidden = [weight for weight in weights if _is_hidden(weight)]
     moved = {id(weight) for weight in hidden}
     others = [weight for weight in weights if id(weight) not in moved]
     parts: list[Optimizer] = []
@@ -89,6 +90,10 @@ class Optimizers(Optimizer):
         for part, state in zip(self.parts, state_dict["parts"], strict=True):
             part.load_state_dict(state)
         self.param_groups = [group for part in self.parts for group in part.param_groups]  # they are new
+
+
+def _is_hidden(weight: nn.Parameter) -> bool:
+    return weight.dim() == 2 and min(weight.shape) >= _SMALLEST and weight.is_floating_point()
 
 
 def _can_fuse(weights: list[nn.Parameter], training: TrainingConfig) -> bool:

@@ -17,13 +17,13 @@ def problem(dtype=torch.float64, shared=False, strength=40.0):
 
 
 def slow(value, squared, scale, keys=None):
-    logits = -scale.view(-1, 1, 1) * squared.unsqueeze(-3)
+    logits = -scale.view(-1, 1, 1) * (squared if squared.dim() == 3 else squared.expand(3, -1, -1)).unsqueeze(-3)
     if keys is not None:
         logits = logits.masked_fill(~keys[:, None, None], -torch.inf)
     return logits.softmax(-1) @ value
 
 
-@pytest.mark.parametrize(("shared", "padded"), [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize(("shared", "padded"), [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_values_and_gradients_are_those_of_softmax_and_products(shared, padded, dtype, tolerance):
     value, squared, scale = problem(dtype, shared)
@@ -41,6 +41,18 @@ def test_values_and_gradients_are_those_of_softmax_and_products(shared, padded, 
 def test_gradients_are_those_of_finite_differences():
     value, squared, scale = problem()
     assert torch.autograd.gradcheck(lambda v, s: dense_attention(v, squared, s), (value, scale))
+
+
+def test_values_of_another_type_than_positions():
+    value, squared, scale = problem()
+    single = [part.detach().float().requires_grad_() for part in (squared, scale)]
+    out = dense_attention(value, single[0].detach(), single[1])
+    assert out.dtype == torch.float64
+    slopes = torch.autograd.grad(out.square().sum(), (value, single[1]))
+    assert [slope.dtype for slope in slopes] == [torch.float64, torch.float32]
+    twin = dense_attention(value, squared, scale)
+    for mine, theirs in zip(slopes, torch.autograd.grad(twin.square().sum(), (value, scale)), strict=True):
+        assert torch.allclose(mine.double(), theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_one_gradient_alone():
@@ -69,7 +81,8 @@ def test_no_number_is_denormal():
 
 def test_the_compiler_knows_the_operators():
     value, squared, scale = problem()
-    for keys in (None, torch.ones(3, 25, dtype=torch.bool)):
-        torch.library.opcheck(module._attention, (value, squared, scale, keys))
+    other = value.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()  # as the layer has it
+    for given, keys in ((value, None), (value, torch.ones(3, 25, dtype=torch.bool)), (other, None)):
+        torch.library.opcheck(module._attention, (given, squared, scale, keys))
     out, weights, total = (part.detach() for part in module._attention(value, squared, scale, None))
     torch.library.opcheck(module._attention_backward, (out, value.detach(), squared, out, weights, total, False, True))

@@ -182,3 +182,12 @@ def test_the_same_function_sampled_finer_gives_closer_answers():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_moments_of_samples_far_apart_in_single_precision():
+    torch.manual_seed(0)
+    made = PiT(3, 1, channels=16, heads=2, body=Body("residual", layers=1, lengths=(0.05, 1.0), moments=2))
+    data = [PointData(pos=torch.rand(60, 2) + shift, x=torch.rand(60, 1)) for shift in (0, 5000)]
+    data = [LatentMesh("farthest", number=20)(one) for one in data]
+    both = made(Batch.from_data_list(data)).detach()
+    assert float((both[:60] - made(data[0])).detach().abs().max()) < 1e-5

@@ -61,6 +61,8 @@ def test_complex_weights_and_mixed_precision_take_the_plain_step():
     weights = nn.ParameterList([nn.Parameter(torch.ones(20, 20, dtype=torch.complex64)), nn.Parameter(torch.ones(2))])
     optimizer = make_optimizer(weights, training(optimizer="adamw"))
     assert not optimizer.defaults["fused"]
+    (part,) = make_optimizer(weights, training()).parts  # Muon takes no complex ones
+    assert type(part) is torch.optim.AdamW and not part.defaults["fused"]
     assert not make_optimizer(network(), training(optimizer="adamw", precision="bf16")).defaults["fused"]
 
 
