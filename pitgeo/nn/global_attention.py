@@ -163,9 +163,8 @@ class GlobalPositionAttention(nn.Module):
         if self.backend == "auto":
             self.is_fused = pos.dim() == 3 and fused_is_exact(self.metric, self.scale(), pos, mask)
         self.expanded, self.degree = [], 0
-        if self.backend not in ("auto", "expansion") or self.metric.is_periodic or pos.numel() == 0:
-            return
-        if self.moments is not None:
+        has_expansion = self.backend in ("auto", "expansion") and not self.metric.is_periodic and self.moments is None
+        if not has_expansion or pos.numel() == 0:
             return
         points, dimension = pos.shape[-2:]
         reach = float(centred(pos, mask).square().sum(-1).max())
