@@ -105,10 +105,10 @@ class LengthScale(nn.Module):
     @torch.no_grad()
     def lengths(self) -> Tensor:
         r"""How far each head looks, :math:`\sqrt{c / \lambda}` in the units of the positions, ``[heads]``."""
-        return self.to_lengths(cast(Tensor, self()))
+        return math.sqrt(self.divisor) * cast(Tensor, self()).rsqrt()
 
     def to_lengths(self, scale: Tensor) -> Tensor:
-        r"""Lengths from :math:`\lambda`; finite, with a gradient, where it is 0."""
+        r"""The same from values of :math:`\lambda`, to compute with: finite, with a gradient, where it is 0."""
         return math.sqrt(self.divisor) * scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt()
 
     def extra_repr(self) -> str:
