@@ -20,7 +20,6 @@ from pitgeo.mesh import read_mesh, result_name, write_mesh
 from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighborhood import Neighborhood
-from pitgeo.neighbors import quantile
 from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.scaling import Scaling
 from pitgeo.training.checkpoint_io import read_checkpoint
@@ -149,10 +148,9 @@ class Predictor(MeshPredictor):
 
     def _graph_of_parts(self, sample: PointData, graphs: AttentionGraphs) -> Callable[[slice], Neighborhood]:
         """The decoder's graph for some of the output points of a sample."""
-        targets, sources = (sample.points(kind)[0] for kind in ("output", "latent"))
 
         def graph(rows: slice) -> Neighborhood:
-            hood = quantile(targets[rows], sources, cast(float, graphs.decoder), graphs.metric)
+            hood = graphs.find("decoder", sample, rows)
             device = self.module.device
             return Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
 

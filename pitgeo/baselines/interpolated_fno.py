@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from pitgeo.baselines.fno import FNO
 from pitgeo.data import PointData
+from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.dense import at_least_single
+from pitgeo.nn.interpolation import interpolate
 
 
 class InterpolatedFNO(nn.Module):
@@ -111,15 +113,7 @@ def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, hood: Neighborhood) -> tuple
     Returns:
         Values ``[L, C]`` or ``[B, L, C]``, and distances ``[L, 1]``.
     """
-    source, target, count = hood.source, hood.target, hood.num_targets
-    squared = (nodes[target] - pos[source]).square().sum(-1)
-    nearest = squared.new_full((count,), torch.inf).scatter_reduce(0, target, squared, "amin")
-    apart = squared > 0
-    # relative to the nearest, so that a point on a node has all the weight
-    weight = torch.where(apart, nearest[target] / torch.where(apart, squared, 1.0), 1.0)
-    weight = weight / weight.new_zeros(count).index_add(0, target, weight)[target]
-    values = (x[..., source, :] * weight.unsqueeze(-1)).to(x.dtype)
-    means = x.new_zeros(*x.shape[:-2], count, x.shape[-1]).index_add(-2, target, values)
+    means, nearest = interpolate(x, pos, nodes, hood, Metric())
     away = nearest > 0
     distance = torch.where(away, torch.where(away, nearest, 1.0).sqrt(), 0.0)
     return means, distance.unsqueeze(-1)

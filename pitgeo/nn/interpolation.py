@@ -12,15 +12,16 @@ from pitgeo.nn.dense import at_least_single
 NEAREST = 4
 """Input points that an output point takes values from."""
 
-_SMALLEST = 1e-30  # of a squared distance: where points coincide, others do not count
 
-
-def interpolate(x: Tensor, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood, metric: Metric) -> Tensor:
+def interpolate(
+    x: Tensor, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood, metric: Metric
+) -> tuple[Tensor, Tensor]:
     r"""Means over the neighbours of each target, with weights that are inverse squared distances.
 
     .. math:: x(q_i) = \sum_{j \in N(i)} w_{ij} x_j, \qquad w_{ij} \propto |q_i - p_j|^{-2}
 
-    A target that is a source has its values. Torch's own operators alone, for programs that run without pitgeo.
+    A target that is a source has its values. Torch's own operators alone, for programs that run without pitgeo;
+    differentiable, by positions too.
 
     Args:
         x: Values ``[N, C]``, or ``[B, N, C]``.
@@ -30,16 +31,19 @@ def interpolate(x: Tensor, sources: Tensor, targets: Tensor, graph: Tensor | Nei
         metric: Periods of the domain.
 
     Returns:
-        ``[M, C]``, or ``[B, M, C]``.
+        Values ``[M, C]``, or ``[B, M, C]``, and the squared distance ``[M]`` of each target to its nearest source.
 
     Reference:
         Shepard, A two-dimensional interpolation function for irregularly-spaced data, 1968.
     """
     sources, targets = at_least_single(sources), at_least_single(targets)
     source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
-    squared = metric.squared(targets.index_select(0, target), sources.index_select(0, source)).clamp(min=_SMALLEST)
-    nearest = squared.new_full((targets.shape[0],), torch.inf).scatter_reduce(0, target, squared, "amin")
-    weights = nearest.index_select(0, target) / squared
-    weights = weights / weights.new_zeros(targets.shape[0]).index_add(0, target, weights).index_select(0, target)
-    each = x.index_select(-2, source) * weights.to(x.dtype).unsqueeze(-1)
-    return x.new_zeros(*x.shape[:-2], targets.shape[0], x.shape[-1]).index_add(-2, target, each)
+    count = targets.shape[0]
+    squared = metric.squared(targets.index_select(0, target), sources.index_select(0, source))
+    nearest = squared.new_full((count,), torch.inf).scatter_reduce(0, target, squared, "amin")
+    apart = squared > 0
+    # relative to the nearest, so that a source in the place of a target has all the weight
+    weights = torch.where(apart, nearest.index_select(0, target) / torch.where(apart, squared, 1.0), 1.0)
+    weights = weights / weights.new_zeros(count).index_add(0, target, weights).index_select(0, target)
+    each = (x.index_select(-2, source) * weights.unsqueeze(-1)).to(x.dtype)
+    return x.new_zeros(*x.shape[:-2], count, x.shape[-1]).index_add(-2, target, each), nearest

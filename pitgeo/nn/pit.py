@@ -225,7 +225,7 @@ class PiT(LocalDecoder):
             hood = self.graphs.find("skip", data, rows)
         else:
             hood = data.graph("skip") if rows is None else data.graph("skip").restricted(rows)
-        return self._lifted(there, interpolate(data.x, here, there, hood, self.graphs.metric))
+        return self._lifted(there, interpolate(data.x, here, there, hood, self.graphs.metric)[0])
 
     def _lifted(self, pos: Tensor, x: Tensor) -> Tensor:
         coords = pos if x.dim() == 2 else pos.expand(x.shape[0], -1, -1)

@@ -210,7 +210,7 @@ def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRS
     if training.schedule == "cosine":
         return CosineAnnealingLR(optimizer, T_max=steps)
     if training.schedule == "one_cycle":
-        has_betas = training.optimizer != "muon"
+        has_betas = "betas" in optimizer.defaults  # not where several optimisers are one
         return OneCycleLR(optimizer, training.learning_rate, total_steps=steps, cycle_momentum=has_betas)
     return ConstantLR(optimizer, factor=1.0)
 

@@ -35,8 +35,7 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
         return cast(Optimizer, kind(weights, fused=_can_fuse(weights, training), **options))
     hidden = [weight for weight in weights if _is_hidden(weight)]
-    moved = {id(weight) for weight in hidden}
-    others = [weight for weight in weights if id(weight) not in moved]
+    others = [weight for weight in weights if not _is_hidden(weight)]
     parts: list[Optimizer] = []
     if others:
         parts.append(torch.optim.AdamW(others, fused=_can_fuse(others, training), **options))

@@ -64,13 +64,13 @@ class AttentionGraphs:
             result.set_graph(name, self.find(name, data))
         return result
 
-    def find(self, name: str, data: PointData, rows: Tensor | None = None) -> Neighborhood:
+    def find(self, name: str, data: PointData, rows: Tensor | slice | None = None) -> Neighborhood:
         """One graph of a sample or batch.
 
         Args:
             name: Which.
             data: The sample or batch.
-            rows: Numbers of the target points that it is wanted for, not decreasing; ``None`` for all.
+            rows: The target points that it is wanted for, a range or numbers that do not decrease; ``None`` for all.
         """
         (targets, batch), (sources, source_batch) = (data.points(kind) for kind in GRAPHS[name])
         if rows is not None:
