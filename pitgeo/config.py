@@ -57,7 +57,8 @@ class ScalingConfig(_Table):
 class TrainingConfig(_Table):
     """How the weights are found.
 
-    ``batch_size`` counts the samples of one step on all devices together; ``clip`` bounds the norm of the gradient;
+    ``batch_size`` counts the samples of one step on all devices together; ``warmup`` is the share of the steps in which
+    the learning rate rises (not set: 0.3 for ``one_cycle``, else 0); ``clip`` bounds the norm of the gradient;
     ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
     ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
     of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
@@ -73,6 +74,7 @@ class TrainingConfig(_Table):
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     schedule: Literal["cosine", "one_cycle", "constant"] = "cosine"
+    warmup: Annotated[float, Field(ge=0, lt=1)] | None = None
     clip: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     device: Literal["auto", "cpu", "gpu"] = "auto"

@@ -104,12 +104,14 @@ class Neighborhood:
             yield rows, Neighborhood(self.index[pointer[first] : pointer[last]], self.degree[rows], self.num_sources)
             first = last
 
-    def restricted(self, rows: Tensor) -> Neighborhood:
+    def restricted(self, rows: Tensor | slice) -> Neighborhood:
         """The neighbourhoods of these targets alone, in this order.
 
         Args:
-            rows: Numbers of targets, ``[m]``.
+            rows: Numbers of targets, ``[m]``, or a range of them.
         """
+        if isinstance(rows, slice):
+            rows = torch.arange(self.num_targets, device=self.degree.device)[rows]
         degree = self.degree[rows]
         counts = degree.long()
         shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from an edge's new place to its old one

@@ -29,3 +29,10 @@ def test_some_targets_keep_their_sources(rows):
     assert found.num_sources == 6 and found.degree.tolist() == [int(degree[row]) for row in rows]
     assert found.index.tolist() == [int(number) for row in rows for number in lists[row]]
     assert found.index.dtype == hood.index.dtype and found.degree.dtype == hood.degree.dtype
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(2, 5), slice(8, 30), slice(4, 4)])
+def test_a_range_of_targets_is_those_numbers(rows):
+    degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0])
+    hood = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
+    assert torch.equal(hood.restricted(rows).edge_index, hood.restricted(torch.arange(10)[rows]).edge_index)

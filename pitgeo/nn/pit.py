@@ -128,7 +128,7 @@ class PiT(LocalDecoder):
         self._check(data)
         data = self.graphs(data)
         code = self._encode(data)
-        there = self._positions(data, "output")
+        there = _centred(data, "output", code.middle)
         skip = code.hidden if data.coincide("latent", "output") else None
         if self.body.style == "residual":
             skip = self._skip(data, code)
@@ -198,9 +198,7 @@ class PiT(LocalDecoder):
 
     def decode(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
         """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
-        if not isinstance(rows, Tensor):
-            every = torch.arange(len(data.points("output")[0]), device=data.x.device)
-            rows = every if rows is None else every[rows]
+        rows = slice(None) if rows is None else rows
         if data.has_graph("decoder"):
             return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
         return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
@@ -208,7 +206,7 @@ class PiT(LocalDecoder):
     def _decode(self, data: PointData, code: _Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
         """From the latent points to some of the output points, with their decoder's graph."""
         skip = self._skip(data, code, rows) if self.body.style == "residual" else None
-        pos = (code.latent, self._positions(data, "output")[rows])
+        pos = (code.latent, _centred(data, "output", code.middle)[rows])
         return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
 
     def _skip(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
@@ -216,8 +214,6 @@ class PiT(LocalDecoder):
         if data.coincide("input", "output"):
             return code.lifted if rows is None else code.lifted[..., rows, :]
         here, there = (data.points(kind)[0] for kind in ("input", "output"))
-        if isinstance(rows, slice):
-            rows = torch.arange(len(there), device=there.device)[rows]
         there = there if rows is None else there[rows]
         if data.x.shape[-1] == 0:
             return self._lifted(there, data.x.new_zeros(*data.x.shape[:-2], there.shape[0], 0))
@@ -233,7 +229,8 @@ class PiT(LocalDecoder):
 
     def _encode(self, data: PointData) -> _Code:
         """From the input points to the latent ones."""
-        here, latent = (self._positions(data, kind) for kind in ("input", "latent"))
+        middle = self._middle(data)
+        here, latent = (_centred(data, kind, middle) for kind in ("input", "latent"))
         lifted = self._lifted(data.pos, data.x)
         where = self._where(data)
         skip = lifted if data.coincide("input", "latent") else None
@@ -241,17 +238,16 @@ class PiT(LocalDecoder):
         hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent)))
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
-        return _Code(where.flat(hidden), lifted, latent, where)
+        return _Code(where.flat(hidden), lifted, latent, where, middle)
 
-    def _positions(self, data: PointData, kind: str) -> Tensor:
-        """Positions for attention; with moments, from the middle of a sample's latent points, to be precise there."""
-        pos, batch = data.points(kind)
-        if self.body.moments == 0 or batch is None:
-            return pos
+    def _middle(self, data: PointData) -> Tensor | None:
+        """The middle of every sample's latent points, about which moments are precise; ``None`` where it is no use."""
         latent, samples = data.points("latent")
+        if self.body.moments == 0 or samples is None:
+            return None
         sums = latent.new_zeros(data.samples, latent.shape[1] + 1)
-        sums = sums.index_add(0, cast(Tensor, samples), torch.cat([latent, torch.ones_like(latent[:, :1])], 1))
-        return pos - (sums[:, :-1] / sums[:, -1:].clamp(min=1)).index_select(0, batch)
+        sums = sums.index_add(0, samples, torch.cat([latent, torch.ones_like(latent[:, :1])], 1))
+        return sums[:, :-1] / sums[:, -1:].clamp(min=1)
 
     def _where(self, data: PointData) -> _Where:
         shared = data.x.dim() == 3
@@ -328,6 +324,13 @@ class _Code:
     lifted: Tensor
     latent: Tensor
     where: _Where
+    middle: Tensor | None
+
+
+def _centred(data: PointData, kind: str, middle: Tensor | None) -> Tensor:
+    """Positions for attention, from the middle of their sample if it has one."""
+    pos, batch = data.points(kind)
+    return pos if middle is None else pos - middle.index_select(0, cast(Tensor, batch))
 
 
 def _he_normal(module: nn.Module) -> None:

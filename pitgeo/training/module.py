@@ -10,7 +10,6 @@ import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, OneCycleLR
 from torch_geometric.utils import segment
 
 from pitgeo.config import TrainingConfig
@@ -22,6 +21,7 @@ from pitgeo.scaling import Scaling
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
 from pitgeo.training.query_points import draw_query_points
+from pitgeo.training.schedules import make_schedule
 
 
 class NonFiniteError(ArithmeticError):
@@ -141,7 +141,7 @@ class OperatorModule(LightningModule):
         optimizer = make_optimizer(self.model, training)
         return {
             "optimizer": optimizer,
-            "lr_scheduler": {"scheduler": _schedule(training, optimizer, self.steps), "interval": "step"},
+            "lr_scheduler": {"scheduler": make_schedule(training, optimizer, self.steps), "interval": "step"},
         }
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -204,15 +204,6 @@ def known(prediction: Tensor, data: PointData, rows: Tensor | None = None) -> Te
     if mask is None:
         return prediction
     return torch.where(mask if rows is None else mask.index_select(-2, rows), prediction, 0.0)
-
-
-def _schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:
-    if training.schedule == "cosine":
-        return CosineAnnealingLR(optimizer, T_max=steps)
-    if training.schedule == "one_cycle":
-        has_betas = "betas" in optimizer.defaults  # not where several optimisers are one
-        return OneCycleLR(optimizer, training.learning_rate, total_steps=steps, cycle_momentum=has_betas)
-    return ConstantLR(optimizer, factor=1.0)
 
 
 def _ids(batch: PointData) -> str:

@@ -1,0 +1,52 @@
+"""The learning rates of ``training.schedule``, step by step."""
+
+from __future__ import annotations
+
+import math
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler, OneCycleLR
+
+from pitgeo.config import TrainingConfig
+
+
+def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:
+    r"""The schedule of a configuration.
+
+    With a warm-up of :math:`w` steps, the learning rate of ``"cosine"`` and ``"constant"`` rises in equal parts, to be
+    what it is without one from step :math:`w` on. That of ``"one_cycle"`` rises from 1/25 of it by half a cosine.
+
+    Args:
+        training: Schedule, learning rate and share of the steps for the warm-up.
+        optimizer: What takes the steps.
+        steps: How many there will be.
+
+    Example:
+        >>> import torch
+        >>> training = TrainingConfig(schedule="constant", warmup=0.3, learning_rate=1.0)
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> schedule, rates = make_schedule(training, optimizer, 10), []
+        >>> for _ in range(5):
+        ...     rates += schedule.get_last_lr()
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+    share, rate = training.warmup, training.learning_rate
+    if training.schedule == "one_cycle":
+        has_betas = "betas" in optimizer.defaults  # not where several optimisers are one
+        rise = 0.3 if share is None else share
+        return OneCycleLR(optimizer, rate, total_steps=steps, pct_start=rise, cycle_momentum=has_betas)
+    rising = round((share or 0.0) * steps)
+    if training.schedule == "cosine" and rising == 0:
+        return CosineAnnealingLR(optimizer, T_max=steps)
+
+    def factor(step: int) -> float:
+        if step < rising:
+            return (step + 1) / (rising + 1)
+        if training.schedule == "constant":
+            return 1.0
+        return (1 + math.cos(math.pi * (step - rising) / max(steps - rising, 1))) / 2
+
+    return LambdaLR(optimizer, factor)
