@@ -9,7 +9,6 @@ from typing import Any, cast
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
-from torch.optim import Optimizer
 from torch_geometric.utils import segment
 
 from pitgeo.config import TrainingConfig
