@@ -108,7 +108,10 @@ class RunConfig(_Table):
     def _check(self) -> RunConfig:
         if self.scaling.box == "unit" and any(getattr(self.model.options, "period", ())):
             raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
-        is_scaled = (self.scaling.inputs, self.scaling.targets) != ("none", "none")
+        scalings = (self.scaling.inputs, self.scaling.targets)
+        if "point" in scalings and not getattr(self.data.options, "is_regular", True):
+            raise ValueError("Expected other scalings than 'point' with a grading, which moves the points (got it)")
+        is_scaled = scalings != ("none", "none")
         if getattr(self.data.options, "rollout", 1) > 1 and is_scaled:
             raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
         return self

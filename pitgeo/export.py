@@ -134,7 +134,8 @@ def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dic
     These are ``pos`` ``[N, D]``; ``x`` ``[N, C]``, if there are values; ``pos_latent`` ``[L, D]``, if the latent points
     are not the input points; ``pos_out`` ``[M, D]``, if the sample has such; and ``<graph>_edge_index`` ``[2, E]``,
     sources, then targets, for ``encoder`` (input to latent), ``decoder`` (latent to output), ``output`` and
-    ``skip`` (input to output points that are others), as far as the model has them.
+    ``skip`` (input to output points that are others), as far as the model has them; and ``quadrature`` ``[N]``, if the
+    model weighs its input points.
 
     Args:
         checkpoint: The model that was exported, as a file or loaded.
@@ -161,6 +162,8 @@ def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dic
             found[_POSITIONS[kind]] = data.points(kind)[0]
     for graph in _graphs(predictor, "input" if data.coincide("input", "output") else "own"):
         found[f"{graph}_edge_index"] = data.graph(graph).edge_index
+    if _model(predictor).graphs.quadrature:
+        found["quadrature"] = data.quadrature
     return found
 
 
@@ -194,6 +197,7 @@ class _Portable(nn.Module):
         decoder_edge_index: Tensor | None = None,
         output_edge_index: Tensor | None = None,
         skip_edge_index: Tensor | None = None,
+        quadrature: Tensor | None = None,
     ) -> Tensor:
         x = pos.new_zeros(pos.shape[0], 0) if x is None else x
         points = {"input": pos, "latent": pos_latent, "output": pos_out}
@@ -202,7 +206,7 @@ class _Portable(nn.Module):
             points = {kind: None if part is None else (part - center) * scale for kind, part in points.items()}
         graphs = {"encoder": encoder_edge_index, "decoder": decoder_edge_index}
         graphs |= {"output": output_edge_index, "skip": skip_edge_index}
-        return cast(Tensor, self.module(_Sample(x, points, graphs)))
+        return cast(Tensor, self.module(_Sample(x, points, graphs, quadrature)))
 
 
 class _Sample:
@@ -211,8 +215,14 @@ class _Sample:
     samples = 1
     common_grid = None
 
-    def __init__(self, x: Tensor, points: dict[str, Tensor | None], graphs: dict[str, Tensor | None]) -> None:
-        self.x = x
+    def __init__(
+        self,
+        x: Tensor,
+        points: dict[str, Tensor | None],
+        graphs: dict[str, Tensor | None],
+        quadrature: Tensor | None,
+    ) -> None:
+        self.x, self._quadrature = x, quadrature
         self._points, self._graphs = points, graphs
         self.pos = cast(Tensor, points["input"])
         self.input_dim = self.pos.shape[-1] + x.shape[-1]
@@ -224,7 +234,9 @@ class _Sample:
     def coincide(self, first: str, second: str) -> bool:
         return self.points(first)[0] is self.points(second)[0]
 
-    def get(self, name: str) -> DenseLayout | None:
+    def get(self, name: str) -> DenseLayout | Tensor | None:
+        if name == "quadrature":
+            return self._quadrature
         return DenseLayout(1, self.points("latent")[0].shape[0], None, None) if name == "latent_layout" else None
 
     def has_graph(self, graph: str) -> bool:
@@ -270,6 +282,8 @@ def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
         counts = [sizes.get(kind, sizes["input"]) for kind in GRAPHS[graph]]
         target = torch.arange(2 * counts[0] + number) % counts[0]
         found[f"{graph}_edge_index"] = torch.stack([torch.arange(len(target)) % counts[1], target])
+    if _model(predictor).graphs.quadrature:
+        found["quadrature"] = _some(sizes["input"], 1).flatten()
     return found
 
 
@@ -283,7 +297,7 @@ def _dimensions(predictor: Predictor, example: dict[str, Tensor]) -> dict[str, d
     points = {name: Dim(f"{kind}_points") for kind, name in _POSITIONS.items()}
     if _fixed(predictor)[0]:
         del points["pos"]
-    points |= {"x": points["pos"]} if "pos" in points else {}
+    points |= {"x": points["pos"], "quadrature": points["pos"]} if "pos" in points else {}
     if _fixed(predictor)[1]:
         points.pop("pos_out")
     found: dict[str, dict[int, Any]] = {}

@@ -54,6 +54,8 @@ class PiTOptions(ModelOptions):
     """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`.
 
     ``moments`` has position-attention average first moments too; not set, it does in the residual body.
+    ``quadrature`` has the encoder weigh input points by how much of the domain they stand for, for meshes that are
+    graded otherwise than those of the training.
     """
 
     channels: Count = 64
@@ -70,6 +72,7 @@ class PiTOptions(ModelOptions):
     positivity: Literal["square", "tan", "sine_tan"] = "square"
     lengths: Literal["mesh", "random"] = "mesh"
     moments: bool | None = None
+    quadrature: bool = False
     encoder_quantile: Quantile = 0.02
     decoder_quantile: Quantile = 0.02
     output_quantile: Quantile | None = None
@@ -83,6 +86,14 @@ class PiTOptions(ModelOptions):
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
         if self.moments and "position" not in self.attention:
             raise ValueError("Expected position-attention in some stage with 'moments' (got none); leave them out")
+        if self.quadrature and (self.attention[0] != "position" or self.latent.method == "input"):
+            raise ValueError(
+                "Expected position-attention to latent points of their own in the encoder with 'quadrature' (got "
+                f"attention = {list(self.attention)}, latent.method = {self.latent.method!r}); leave it out, or choose "
+                f"latent points"
+            )
+        if self.quadrature and any(self.period):
+            raise ValueError(f"Expected no 'period' with 'quadrature' (got {list(self.period)}); leave one of them out")
         return self
 
     @property
@@ -94,7 +105,8 @@ class PiTOptions(ModelOptions):
     def graphs(self) -> AttentionGraphs:
         """The graphs of the model."""
         skip = NEAREST if self.body == "residual" else None
-        return AttentionGraphs(self.encoder_quantile, self.decoder_quantile, self.output_quantile, self.metric, skip)
+        quantiles = self.encoder_quantile, self.decoder_quantile, self.output_quantile
+        return AttentionGraphs(*quantiles, self.metric, skip, self.quadrature)
 
     def transform(self) -> Compose:
         """What a sample needs before it comes to the model."""

@@ -195,3 +195,11 @@ def test_a_period_and_a_unit_box_do_not_go_together() -> None:
     table = {"data": {"name": "elasticity"}, "model": {"name": "pit"}}
     with pytest.raises(ConfigError, match="period"):
         parse_config(table, ["scaling.box='unit'", "model.pit.period=[1.0, 1.0]"])
+
+
+def test_a_scaling_of_every_point_and_a_graded_grid_do_not_go_together() -> None:
+    table = {"data": {"name": "darcy2d"}, "model": {"name": "pit"}, "scaling": {"targets": "point"}}
+    parse_config(table)
+    with pytest.raises(ConfigError, match="grading"):
+        parse_config(table, ["data.darcy2d.grading=0.5"])
+    parse_config(table, ["data.darcy2d.grading=0.5", "scaling.targets='channel'"])

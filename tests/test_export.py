@@ -148,6 +148,7 @@ SELF = {"latent": {"method": "input"}, "attention": ["self", "self_position", "s
     [
         ({**LATENT, "body": "paper", "output_quantile": 0.1, "positivity": "tan"}, "own", "dense"),
         ({**LATENT, "positivity": "sine_tan"}, "input", "fused"),
+        ({**LATENT, "quadrature": True}, "own", "dense"),
         ({**LATENT, "period": [1.0, 0.0]}, "input", "dense"),
         ({**SELF}, "input", "dense"),
         ({**SELF}, "input", "fused"),

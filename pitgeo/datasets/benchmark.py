@@ -150,6 +150,11 @@ class GridOptions(BenchmarkOptions):
         return True
 
     @property
+    def is_regular(self) -> bool:
+        """Whether the grid's lines are evenly spaced."""
+        return True
+
+    @property
     def values(self) -> int:
         """Input values of a point."""
         return 1
@@ -158,7 +163,7 @@ class GridOptions(BenchmarkOptions):
         """A sample of zeros."""
         pos, grid = self.grid_points()
         x, y = (torch.zeros(len(pos), channels) for channels in (self.values, len(self.targets)))
-        return PointData(pos=torch.from_numpy(pos).float(), x=x, y=y, grid=grid)
+        return PointData(pos=torch.from_numpy(pos).float(), x=x, y=y, grid=grid if self.is_regular else None)
 
     def few_samples(self) -> Sequence[PointData]:
         """Samples of zeros, files or none: all have this shape, and the files of some are long to read."""
@@ -167,7 +172,7 @@ class GridOptions(BenchmarkOptions):
             return [self.template()] * count
         pos, grid = self.grid_points()
         x, y = (np.zeros((count, len(pos), channels), np.float32) for channels in (self.values, len(self.targets)))
-        return SharedMesh(Fields(pos, grid, x, y, np.arange(count)), self.inputs, self.targets)
+        return SharedMesh(Fields(pos, grid, x, y, np.arange(count), self.is_regular), self.inputs, self.targets)
 
     def read(self, split: Split, samples: int) -> Samples:
         """The samples of a split."""

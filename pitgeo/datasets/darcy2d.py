@@ -24,6 +24,7 @@ def read(
     samples: int,
     resolution: int = SIZE,
     coordinates: Literal["true", "code"] = "true",
+    grading: float = 0.0,
 ) -> Fields:
     """Samples of a raw file: training and test samples have a file each, and the first ones are taken.
 
@@ -36,6 +37,7 @@ def read(
         samples: How many.
         resolution: Points along each side, ``420 / r + 1``: every r-th point.
         coordinates: See :func:`positions`.
+        grading: See :func:`lines`.
 
     Returns:
         Fields with ``x [S, N, 1]``, the permeability, and ``y [S, N, 1]``, the pressure.
@@ -53,7 +55,7 @@ def read(
         raise ValueError(f"Expected 'split' to be 'train' or 'test' (got {split!r})")
     if samples < 1:
         raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
-    pos = positions(resolution, coordinates)
+    pos, kept = positions(resolution, coordinates, grading), lines(resolution, grading)
     path = folder / FILES[split]
     if not path.exists():
         raise FileNotFoundError(
@@ -72,10 +74,9 @@ def read(
             f"Expected at least {samples} samples in {path} (got {count}); ask for fewer, or generate more with "
             f"datasets/darcy2d/generate.py"
         )
-    step = (SIZE - 1) // (resolution - 1)
     parts = []
     for name in _VARIABLES:  # one after the other: each takes 0.7 GB
-        values = read_mat(path, [name], slice(samples))[name][:samples, ::step, ::step]
+        values = read_mat(path, [name], slice(samples))[name][:samples][:, kept[:, None], kept]
         parts.append(np.ascontiguousarray(values, np.float32).reshape(samples, -1, 1))
         del values
     coefficient, pressure = parts
@@ -87,26 +88,60 @@ def read(
             f"from {coefficient.min():.3g} to {coefficient.max():.3g}, and pressures up to "
             f"{np.abs(pressure).max():.3g}); the two may have been swapped, or rescaled"
         )
-    return Fields(pos, (resolution, resolution), coefficient, pressure, np.arange(samples))
+    return Fields(pos, (resolution, resolution), coefficient, pressure, np.arange(samples), grading == 0)
 
 
-def positions(resolution: int = SIZE, coordinates: Literal["true", "code"] = "true") -> NDArray[np.float64]:
+def lines(resolution: int = SIZE, grading: float = 0.0) -> NDArray[np.int64]:
+    r"""Which of the 421 lines along either axis make the grid.
+
+    Without a grading every r-th; with a grading :math:`g` those nearest to :math:`420 \, (t - g \sin(2 \pi t) / 2 \pi)`
+    for evenly spaced :math:`t`: :math:`1 + g` times as far apart in the middle, :math:`1 - g` times at the ends.
+
+    Args:
+        resolution: Points along each side, ``420 / r + 1``.
+        grading: Above -1 and below 1.
+
+    Raises:
+        ValueError: If 420 is not divisible by ``resolution - 1``, or lines of the graded grid coincide.
+
+    Example:
+        >>> lines(8, 0.75).tolist()
+        [0, 21, 71, 158, 262, 349, 399, 420]
+    """
+    if resolution < 3 or (SIZE - 1) % (resolution - 1):
+        fit = ", ".join(str((SIZE - 1) // step + 1) for step in (1, 2, 3, 4, 5, 6, 7, 10))
+        raise ValueError(f"Expected 'resolution' to be 420 / r + 1 for a whole number r, as {fit} (got {resolution})")
+    if not -1 < grading < 1:
+        raise ValueError(f"Expected 'grading' to be above -1 and below 1 (got {grading})")
+    even = np.linspace(0, 1, resolution)
+    kept = np.round((SIZE - 1) * (even - grading * np.sin(2 * np.pi * even) / (2 * np.pi))).astype(np.int64)
+    if (np.diff(kept) == 0).any():
+        raise ValueError(
+            f"Expected a 'grading' that 421 lines can hold at a resolution of {resolution} (got {grading}, where lines "
+            f"coincide); take one nearer to 0, or fewer points"
+        )
+    return kept
+
+
+def positions(
+    resolution: int = SIZE, coordinates: Literal["true", "code"] = "true", grading: float = 0.0
+) -> NDArray[np.float64]:
     """Positions ``[N, 2]`` of the grid's points, the first axis of a field first.
 
     Args:
         resolution: Points along each side.
         coordinates: ``"true"``: from 0 to 1, ends included, as the data's grid is; ``"code"``: ``i / resolution``, as
             in the authors' code.
+        grading: See :func:`lines`; for true coordinates.
 
     Raises:
-        ValueError: If 420 is not divisible by ``resolution - 1``, or the coordinates are unknown.
+        ValueError: If there is no such grid, or the coordinates are unknown.
     """
-    if resolution < 3 or (SIZE - 1) % (resolution - 1):
-        fit = ", ".join(str((SIZE - 1) // step + 1) for step in (1, 2, 3, 4, 5, 6, 7, 10))
-        raise ValueError(f"Expected 'resolution' to be 420 / r + 1 for a whole number r, as {fit} (got {resolution})")
-    if coordinates not in ("true", "code"):
-        raise ValueError(f"Expected 'coordinates' to be 'true' or 'code' (got {coordinates!r})")
-    axis = np.linspace(0, 1, resolution) if coordinates == "true" else np.arange(resolution) / resolution
+    if coordinates not in ("true", "code") or (grading and coordinates == "code"):
+        kinds = "'true', with a 'grading'," if grading else "'true' or 'code'"
+        raise ValueError(f"Expected 'coordinates' to be {kinds} (got {coordinates!r})")
+    kept = lines(resolution, grading)
+    axis = kept / (SIZE - 1) if coordinates == "true" else np.arange(resolution) / resolution
     return grid_positions(axis, axis)
 
 

@@ -19,6 +19,7 @@ class Fields:
         x: Input values ``[S, N, C]``, float32, coordinates not among them.
         y: Targets ``[S, N, K]``, float32.
         numbers: The number of every sample in its raw file, ``[S]``.
+        is_regular: Whether the grid's lines are evenly spaced (in what ``pos`` are coordinates of).
 
     Raises:
         ValueError: If shapes disagree or a value is not finite.
@@ -29,6 +30,7 @@ class Fields:
     x: NDArray[np.float32]
     y: NDArray[np.float32]
     numbers: NDArray[np.int64]
+    is_regular: bool = True
 
     def __post_init__(self) -> None:
         size, samples = int(np.prod(self.grid)), len(self.numbers)

@@ -115,6 +115,8 @@ class Darcy2DOptions(GeneratedOptions):
     Args:
         resolution: Points along each side: 420/r + 1, every r-th of 421.
         coordinates: ``"true"``: ends included, as the data's grid is; ``"code"``: i/n, as in the authors' code.
+        grading: By how much lines are closer at the ends of either axis than in the middle, see
+            :func:`pitgeo.datasets.darcy2d.lines`; 0: evenly spaced. To test what was trained on another grid.
         generate: Training samples to generate; ``generate_test`` for the other file.
     """
 
@@ -123,6 +125,7 @@ class Darcy2DOptions(GeneratedOptions):
     root: str = "datasets/darcy2d"
     resolution: Annotated[int, Field(ge=3, le=421)] = 211
     coordinates: Literal["true", "code"] = "true"
+    grading: Annotated[float, Field(gt=-1, lt=1)] = 0.0
     train: Count = 1024
     test: Count = 100
     generate: Count = 1024
@@ -150,11 +153,17 @@ class Darcy2DOptions(GeneratedOptions):
 
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
-        return darcy2d.positions(self.resolution, self.coordinates), (self.resolution, self.resolution)
+        pos = darcy2d.positions(self.resolution, self.coordinates, self.grading)
+        return pos, (self.resolution, self.resolution)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the grid's lines are evenly spaced."""
+        return self.grading == 0
 
     def fields(self, split: Split, samples: int) -> Fields:
         """What the raw files hold."""
-        return darcy2d.read(self.raw, split, samples, self.resolution, self.coordinates)
+        return darcy2d.read(self.raw, split, samples, self.resolution, self.coordinates, self.grading)
 
 
 class DarcySmallOptions(GridOptions):

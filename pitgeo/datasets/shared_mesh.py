@@ -46,7 +46,8 @@ class SharedMesh(Sequence[PointData]):
         self.inputs, self.targets, self.drawn = inputs, targets, drawn
         self.physical, self.window = physical, window
         self.raw_pos, self.grid = fields.pos, fields.grid
-        self.points = PointData(pos=torch.from_numpy(fields.pos).float(), grid=fields.grid)
+        grid = fields.grid if fields.is_regular else None
+        self.points = PointData(pos=torch.from_numpy(fields.pos).float(), grid=grid)
         self.x, self.y = torch.from_numpy(fields.x), torch.from_numpy(fields.y)
         self.numbers = torch.from_numpy(fields.numbers)
 

@@ -45,7 +45,8 @@ class PiT(LocalDecoder):
         channels: Encoding dimension; divisible by ``heads``.
         heads: Heads of every attention layer.
         graphs: Quantiles of encoder and decoder, and the metric; a quantile for ``output`` adds one block of local
-            attention among the output points, as in the paper's InviscidBurgers and ShockTube.
+            attention among the output points, as in the paper's InviscidBurgers and ShockTube. With ``quadrature``,
+            the encoder's averages are over the domain, however dense the input points are where.
         body: What the stages are made of.
 
     Attributes:
@@ -97,6 +98,7 @@ class PiT(LocalDecoder):
             graphs.output if decoder == "position" else None,
             graphs.metric,
             NEAREST if body.style == "residual" else None,
+            graphs.quadrature and encoder == "position",
         )
         make = Maker(channels, heads, graphs, body)
         if body.style == "paper":
@@ -235,7 +237,8 @@ class PiT(LocalDecoder):
         where = self._where(data)
         skip = lifted if data.coincide("input", "latent") else None
         hood = self._graph(data, 0, "encoder")
-        hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent)))
+        weights = data.get("quadrature") if self.graphs.quadrature else None
+        hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent), weights))
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
         return _Code(where.flat(hidden), lifted, latent, where, middle)
@@ -273,9 +276,10 @@ class PiT(LocalDecoder):
         where: _Where,
         hood: Neighborhood | None,
         pos: tuple[Tensor, Tensor],
+        quadrature: Tensor | None = None,
     ) -> Tensor:
         if self.body.attention[place] == "position":
-            return self._run(stage, x, skip, pos, hood)
+            return self._run(stage, x, skip, pos, hood, None, quadrature)
         dense_skip = None if skip is None else where.dense(skip)
         return where.flat(self._run(stage, where.dense(x), dense_skip, where.pos, where.layout.mask))
 

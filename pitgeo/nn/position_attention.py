@@ -54,6 +54,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         - **pos** ``[N, D]``, or a pair ``([N, D], [M, D])`` for sources and targets.
         - **edge_index** ``[2, E]``: sources, then targets; or a :class:`~pitgeo.neighborhood.Neighborhood`, which
           needs no sorting.
+        - **quadrature** ``[N]``, or ``None``: how much of the domain each source stands for, positive. Weights are
+          then :math:`\propto w_j \exp(-\lambda_h D(p_i, p_j))`, and averages do not lean to where points are dense
+          (:func:`~pitgeo.quadrature.quadrature_weights`).
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``); a target without an edge gets zeros.
 
     Raises:
@@ -104,55 +107,74 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         pos: Tensor | tuple[Tensor, Tensor],
         edge_index: Tensor | Neighborhood,
         return_attention_weights: bool | None = None,
+        quadrature: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
         """Attend; with ``return_attention_weights=True`` also return ``(edge_index, weights [E, heads])``."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         if not torch.compiler.is_compiling():
-            self._check(x, sources, targets)
+            self._check(x, sources, targets, quadrature)
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
             weights = self._weights(sources, targets, edges)
-            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
+            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL, quadrature)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
-            out = self._results(out, sources, targets, result_type(x))
-            return (out, (edges, weights)) if return_attention_weights else out
+            out = self._results(out, sources, targets, result_type(x), quadrature)
+            return (out, (edges, _weighed(weights, edges, size[1], quadrature))) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
-            out = attend(self._values(x, sources, _ALL), weights, hood)
-            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, hood, order, weights)
+            out = attend(self._values(x, sources, _ALL, quadrature), weights, hood)
+            weights = _weighed(weights, hood.edge_index, hood.num_targets, quadrature)
+            given = _as_given(edge_index, hood, order, weights)
+            return self._results(out, sources, targets, result_type(x), quadrature), given
         if self._goes_in_parts(hood):
-            return self._in_parts(x, sources, targets, hood)
-        out = self._attend(self._values(x, sources, _ALL), sources, targets, hood, _ALL)
-        return self._results(out, sources, targets, result_type(x))
+            return self._in_parts(x, sources, targets, hood, quadrature)
+        out = self._attend(self._values(x, sources, _ALL, quadrature), sources, targets, hood, _ALL)
+        return self._results(out, sources, targets, result_type(x), quadrature)
 
-    def _in_parts(self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood) -> Tensor:
+    def _in_parts(
+        self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
+    ) -> Tensor:
         """The same, some targets after others; with moments, which make many values of one, head by head as well."""
         numbers = range(self.value.heads)
         results = []
         for heads in [_ALL] if self.moments is None else [slice(head, head + 1) for head in numbers]:
-            value = self._values(x, sources, heads)
+            value = self._values(x, sources, heads, quadrature)
             parts = [self._attend(value, sources, targets[r], part, heads) for r, part in hood.parts(_EDGES_AT_ONCE)]
-            results.append(self._results(torch.cat(parts, -2), sources, targets, result_type(x)))
+            results.append(self._results(torch.cat(parts, -2), sources, targets, result_type(x), quadrature))
         return torch.cat(results, -1)
 
-    def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
-        """What some of the heads average."""
+    def _values(self, x: Tensor, sources: Tensor, heads: slice, quadrature: Tensor | None) -> Tensor:
+        """What some of the heads average; with a quadrature, what it weighs, and the weights themselves."""
         if self.moments is None:
-            return cast(Tensor, self.value(x))
-        value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
-        sources = at_least_single(sources)
-        with torch.autocast(x.device.type, enabled=False):
-            lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
-        return self.moments.spread(value, x, sources - sources.mean(0), lengths, heads).flatten(-2)
+            value = cast(Tensor, self.value(x))
+            if quadrature is None:
+                return value
+            value = at_least_single(value).unflatten(-1, (self.value.heads, -1))
+        else:
+            value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
+            sources = at_least_single(sources)
+            with torch.autocast(x.device.type, enabled=False):
+                lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
+            value = self.moments.spread(value, x, sources - sources.mean(0), lengths, heads)
+        if quadrature is None:
+            return value.flatten(-2)
+        each = quadrature.to(value.dtype).view(-1, 1, 1)
+        return torch.cat([value * each, each.expand(*value.shape[:-1], 1)], -1).flatten(-2)
 
-    def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
+    def _results(
+        self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype, quadrature: Tensor | None
+    ) -> Tensor:
         """From averages to results."""
-        if self.moments is None:
+        if self.moments is None and quadrature is None:
             return sums
+        parts, extra = 1 if self.moments is None else self.moments.parts, 0 if quadrature is None else 1
+        sums = sums.unflatten(-1, (-1, parts * self.value.out_channels // self.value.heads + extra))
+        if extra:  # none of it, where a target has no edge
+            sums = sums[..., :-1] / sums[..., -1:].clamp(min=torch.finfo(sums.dtype).tiny)
+        if self.moments is None:
+            return sums.flatten(-2).to(dtype)
         sources, targets = at_least_single(sources), at_least_single(targets)
-        width = self.moments.parts * self.value.out_channels // self.value.heads
-        sums = sums.unflatten(-1, (-1, width))
         return self.moments.gather(sums, targets - sources.mean(0)).to(dtype)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
@@ -160,13 +182,20 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         heads = x_j.unflatten(-1, (self.value.heads, -1))
         return cast(Tensor, (heads * weights.unsqueeze(-1)).flatten(-2))
 
-    def attention_weights(self, pos: Tensor | tuple[Tensor, Tensor], edge_index: Tensor | Neighborhood) -> Tensor:
+    def attention_weights(
+        self,
+        pos: Tensor | tuple[Tensor, Tensor],
+        edge_index: Tensor | Neighborhood,
+        quadrature: Tensor | None = None,
+    ) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         if self.backend == "reference":
-            return self._weights(sources, targets, _edges(edge_index, sources.shape[0], targets.shape[0]))
+            edges = _edges(edge_index, sources.shape[0], targets.shape[0])
+            return _weighed(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        return _as_given(edge_index, hood, order, self._weights(sources, targets, hood))[1]
+        weights = _weighed(self._weights(sources, targets, hood), hood.edge_index, hood.num_targets, quadrature)
+        return _as_given(edge_index, hood, order, weights)[1]
 
     def _goes_in_parts(self, hood: Neighborhood) -> bool:
         """Whether targets are taken some at a time."""
@@ -195,7 +224,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             squared = self.metric.squared(targets.index_select(0, target), sources.index_select(0, source))
             return squared, self.scale().to(squared.dtype)
 
-    def _check(self, x: Tensor, sources: Tensor, targets: Tensor) -> None:
+    def _check(self, x: Tensor, sources: Tensor, targets: Tensor, quadrature: Tensor | None) -> None:
         channels = self.value.in_channels
         if x.dim() not in (2, 3) or x.shape[-1] != channels:
             raise ValueError(f"Expected 'x' to have shape [N, {channels}] or [B, N, {channels}] (got {list(x.shape)})")
@@ -204,9 +233,23 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
                 raise ValueError(f"Expected {name} positions of shape [N, D] (got {list(pos.shape)})")
         if x.shape[-2] != sources.shape[0]:
             raise ValueError(f"Expected a position for each of {x.shape[-2]} values in 'x' (got {sources.shape[0]})")
+        if quadrature is not None and quadrature.shape != sources.shape[:1]:
+            raise ValueError(
+                f"Expected 'quadrature' to have shape [{sources.shape[0]}], a weight for every source "
+                f"(got {list(quadrature.shape)})"
+            )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
+
+
+def _weighed(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:
+    """Weights of edges times those of their sources, so that they sum to 1 again."""
+    if quadrature is None:
+        return weights
+    weights = weights * quadrature.to(weights.dtype).index_select(0, edges[0]).unsqueeze(-1)
+    total = weights.new_zeros(num_targets, weights.shape[1]).index_add(0, edges[1], weights)
+    return weights / total.index_select(0, edges[1])
 
 
 def _as_given(

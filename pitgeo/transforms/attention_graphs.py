@@ -11,6 +11,7 @@ from pitgeo.data import GRAPHS, PointData
 from pitgeo.metric import Metric
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import knn, quantile
+from pitgeo.quadrature import quadrature_weights
 
 _QUANTILES = ("encoder", "decoder", "output")
 
@@ -26,9 +27,12 @@ class AttentionGraphs:
         metric: Periods of the domain, and the divisor that the layers will use.
         skip: Nearest input points of an output point, where these are other points and input points have values;
             ``None`` for no such graph.
+        quadrature: Whether to find how much of the domain each input point stands for, too
+            (:func:`~pitgeo.quadrature.quadrature_weights`), as ``quadrature`` ``[N]`` of the data.
 
     Raises:
-        ValueError: If a quantile is not in (0, 1], or ``skip`` is not positive.
+        ValueError: If a quantile is not in (0, 1], ``skip`` is not positive, or ``quadrature`` is wanted on a periodic
+            domain.
 
     Example:
         >>> import torch
@@ -45,6 +49,7 @@ class AttentionGraphs:
     output: float | None = None
     metric: Metric = field(default_factory=Metric)
     skip: int | None = None
+    quadrature: bool = False
 
     def __post_init__(self) -> None:
         for name in _QUANTILES:
@@ -53,13 +58,18 @@ class AttentionGraphs:
                 raise ValueError(f"Expected the {name} quantile to be above 0 and at most 1 (got {q})")
         if self.skip is not None and self.skip < 1:
             raise ValueError(f"Expected 'skip' to be at least 1 (got {self.skip})")
+        if self.quadrature and self.metric.is_periodic:
+            raise ValueError(f"Expected no period with 'quadrature' (got {self.metric.period}); leave one of them out")
 
     def __call__(self, data: PointData) -> PointData:
         """A copy with all graphs."""
         missing = [name for name in GRAPHS if self._wants(name, data) and not data.has_graph(name)]
-        if not missing:
+        weighs = self.quadrature and data.get("quadrature") is None
+        if not missing and not weighs:
             return data
         result = copy.copy(data)
+        if weighs:
+            result.quadrature = quadrature_weights(data.pos, data.get("batch"))
         for name in missing:
             result.set_graph(name, self.find(name, data))
         return result

@@ -6,7 +6,8 @@ import pytest
 from scipy.io import savemat
 
 from pitgeo.datasets import darcy2d
-from pitgeo.datasets.darcy2d import FILES, missing, positions, read, total
+from pitgeo.datasets.darcy2d import FILES, lines, missing, positions, read, total
+from pitgeo.datasets.grid_options import Darcy2DOptions
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,22 @@ def test_positions():
     true, code = positions(13), positions(13, "code")
     assert true[0].tolist() == [0, 0] and true[-1].tolist() == [1, 1] and true[1].tolist() == [0, 1 / 12]
     assert np.allclose(code[-1], 12 / 13)
+
+
+@pytest.mark.parametrize("version", ["5", "7.3"])
+def test_a_graded_grid_has_the_values_of_its_lines(tmp_path, version):
+    content = arrays()
+    kept = lines(13, 0.6)
+    steps = np.diff(kept)
+    assert kept[0] == 0 and kept[-1] == 60 and steps[0] == 2 and steps[6] == 8 and np.array_equal(steps, steps[::-1])
+    fields = read(write(tmp_path, content, version), "train", 2, 13, grading=0.6)
+    assert fields.grid == (13, 13) and not fields.is_regular
+    assert np.array_equal(fields.x[1, :, 0], content["coeff"][1][np.ix_(kept, kept)].ravel())
+    assert np.allclose(fields.pos.reshape(13, 13, 2)[:, 5, 0], kept / 60)
+    assert np.array_equal(lines(13), np.arange(0, 61, 5))
+    options = Darcy2DOptions(grading=0.6, resolution=13)
+    assert options.template().get("grid") is None and options.few_samples()[0].get("grid") is None
+    assert Darcy2DOptions(resolution=13).few_samples()[0].grid == (13, 13)
 
 
 def reversed_axes(content):
@@ -95,7 +112,16 @@ def test_missing_and_broken_files_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"split": "validation"}, {"samples": 0}, {"resolution": 60}, {"coordinates": "pixels"}]
+    "options",
+    [
+        {"split": "validation"},
+        {"samples": 0},
+        {"resolution": 60},
+        {"coordinates": "pixels"},
+        {"grading": 1.5},
+        {"grading": 0.6},
+        {"coordinates": "code", "grading": 0.6},
+    ],
 )
 def test_bad_options_are_refused(tmp_path, options):
     arguments = {"split": "train", "samples": 1, "resolution": 61, **options}

@@ -1,12 +1,18 @@
 """The model: the paper's parameter counts, and what an operator must do."""
 
+import copy
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
+from pitgeo.metric import Metric
 from pitgeo.models import PiTOptions, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP
+from pitgeo.quadrature import quadrature_weights
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 from pitgeo.transforms import AttentionGraphs, LatentMesh
 
@@ -163,11 +169,60 @@ def test_the_same_function_sampled_finer_gives_closer_answers():
     assert errors[1] < errors[0] / 2.5  # sixteen times the points: a quarter of the error, in the mean
 
 
+def graded_grid(count, strength):
+    even = torch.arange(count, dtype=torch.float64) / (count - 1)
+    axis = even - strength * torch.sin(2 * math.pi * even) / (2 * math.pi)
+    return torch.cartesian_prod(axis, axis)
+
+
+@pytest.mark.parametrize("strength", [0.75, -0.75])
+def test_with_a_quadrature_a_graded_mesh_and_its_uniform_twin_give_closer_answers(strength):
+    wanted, body = torch.rand(50, 2).double(), {"lengths": (0.1, 0.5), "moments": 2}
+
+    def apart(quadrature, count):
+        torch.manual_seed(0)
+        graphs = AttentionGraphs(encoder=1.0, decoder=0.2, quadrature=quadrature)
+        made = PiT(4, 2, channels=16, heads=4, graphs=graphs, body=Body("residual", layers=2, **body)).double()
+        latent, answers = LatentMesh("regular", cells=(8, 8)), []
+        for pos in (graded_grid(count, strength), graded_grid(count, 0.0)):
+            x = torch.stack([(3 * pos[:, 0]).sin(), pos.prod(1)], 1)
+            answers.append(made(latent(PointData(pos=pos, x=x, pos_out=wanted))).detach())
+        return float((answers[0] - answers[1]).norm() / answers[1].norm())
+
+    without, coarse, fine = apart(False, 41), apart(True, 21), apart(True, 41)
+    assert fine < without / 20
+    assert fine < coarse / 2  # and closer the finer the mesh, where without it they stay apart
+    assert without > 0.9 * apart(False, 21)
+
+
+def test_a_quadrature_is_found_where_it_is_missing_and_kept_where_it_is_given():
+    torch.manual_seed(0)
+    graphs = AttentionGraphs(encoder=0.1, decoder=0.2, quadrature=True)
+    made = PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body("residual", layers=2)).double()
+    data = samples()
+    assert_batch_independent(made, data, tolerance=1e-11)
+    ready = [made.graphs(one) for one in data]
+    assert torch.equal(ready[0].quadrature, quadrature_weights(data[0].pos))
+    assert torch.allclose(made(Batch.from_data_list(data)), made(Batch.from_data_list(ready)), atol=1e-12)
+    rows = torch.tensor([0, 3, 40])
+    assert torch.allclose(made(data[0], rows), made(data[0])[rows], atol=1e-12)
+    other = copy.copy(ready[0])
+    other.quadrature = torch.ones(50).double()
+    plain = PiT(5, 2, channels=16, heads=4, graphs=replace(graphs, quadrature=False), body=made.body).double()
+    plain.load_state_dict(made.state_dict())
+    assert torch.allclose(made(other), plain(data[0]), atol=1e-12)
+    assert not torch.allclose(made(ready[0]), plain(data[0]), atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: PiT(5, 1, channels=10, heads=4), "divide the encoding dimension"),
         (lambda: PiT(5, 1, graphs=AttentionGraphs(encoder=None)), "quantile for the encoder"),
+        (lambda: AttentionGraphs(metric=Metric((1.0, 0.0)), quadrature=True), "no period with 'quadrature'"),
+        (lambda: PiTOptions(quadrature=True, period=(1.0, 1.0)), "no 'period' with 'quadrature'"),
+        (lambda: PiTOptions(quadrature=True, latent={"method": "input"}), "latent points of their own"),
+        (lambda: PiTOptions(quadrature=True, attention=("self",) * 3), "latent points of their own"),
         (lambda: model().float()(samples()[0]), r"\.float\(\)"),
         (lambda: Body(style="modern"), "'style'"),
         (lambda: Body(attention=("position", "value", "position")), "'attention'"),

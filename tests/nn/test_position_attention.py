@@ -293,3 +293,89 @@ def test_huge_lambda_leaves_no_denormal_weights():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def weighed_twin(made, x, sources, targets, mask, quadrature):
+    """Sources of weight w count w times in the sums of the softmax."""
+    squared = squared_distances(targets, sources) / made.metric.divisor
+    heads = []
+    for scale, matrix in zip(made.scale(), made.value.weight.chunk(made.value.heads), strict=True):
+        kernel = torch.exp(-scale * squared) * mask * quadrature
+        heads.append(kernel / kernel.sum(1, keepdim=True) @ x @ matrix.T)
+    return torch.cat(heads, -1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_quadrature_weighs_the_sources(backend):
+    made = layer(6, 8, heads=4, metric=Metric(divisor=2.0), backend=backend)
+    sources, targets = torch.rand(90, 2).double(), torch.rand(35, 2).double()
+    x, weights = torch.rand(90, 6).double().requires_grad_(), (torch.rand(90).double() + 0.1).requires_grad_()
+    out = made(x, (sources, targets), quantile(targets, sources, 0.1), quadrature=weights)
+    mask = quantile_mask(squared_distances(targets, sources), 0.1)
+    slow = weighed_twin(made, x, sources, targets, mask, weights)
+    assert torch.allclose(out, slow, atol=1e-12)
+    parts, direction = (x, weights, made.scale.raw, made.value.weight), torch.rand_like(out)
+    for mine, theirs in zip(
+        torch.autograd.grad(out, parts, direction), torch.autograd.grad(slow, parts, direction), strict=True
+    ):
+        assert torch.allclose(mine, theirs, atol=1e-11)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("moments", [0, 2])
+def test_a_source_of_weight_two_is_the_source_twice(backend, moments):
+    made = layer(3, 8, heads=2, moments=moments, backend=backend)
+    sources, targets = torch.rand(30, 2).double(), torch.rand(7, 2).double()
+    x, doubled = torch.rand(2, 30, 3).double(), torch.tensor([0, 4, 11])
+    weights = torch.ones(30).double().index_fill(0, doubled, 2.0)
+    edges = torch.stack([torch.arange(30).repeat(7), torch.arange(7).repeat_interleave(30)])
+    more = torch.stack([30 + torch.arange(3).repeat(7), torch.arange(7).repeat_interleave(3)])
+    out = made(x, (sources, targets), edges, quadrature=weights)
+    again = torch.cat([x, x[:, doubled]], 1), (torch.cat([sources, sources[doubled]]), targets)
+    twice = made(*again, torch.cat([edges, more], 1))
+    # moments are taken from the middle of the sources, which is another one: to rounding the same
+    assert torch.allclose(out, twice, atol=1e-12)
+    assert torch.allclose(made(x, (sources, targets), edges, quadrature=7 * weights), out, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_weights_of_edges_with_a_quadrature(backend):
+    made = layer(3, 4, heads=2, backend=backend)
+    pos, x, quadrature = torch.rand(20, 2).double(), torch.rand(20, 3).double(), torch.rand(20).double() + 0.5
+    edges = torch.randint(0, 19, (2, 70)).unique(dim=1)  # in no order of targets; the last point has none
+    out, (given, weights) = made(x, pos, edges, return_attention_weights=True, quadrature=quadrature)
+    assert torch.equal(given, edges)
+    assert torch.equal(weights, made.attention_weights(pos, edges, quadrature))
+    plain = made.attention_weights(pos, edges)
+    ratio = weights / plain / quadrature[edges[0]].unsqueeze(1)
+    for target in edges[1].unique():
+        there = edges[1] == target
+        assert torch.allclose(weights[there].sum(0), torch.ones(2).double())
+        assert torch.allclose(ratio[there], ratio[there][:1].expand(int(there.sum()), -1))
+    values = made.value(x).view(20, 2, 2)
+    sums = torch.zeros(20, 2, 2).double().index_add(0, edges[1], values[edges[0]] * weights.unsqueeze(-1))
+    assert torch.allclose(out, sums.flatten(1), atol=1e-12)
+    assert torch.equal(out[19], torch.zeros(4).double())
+    assert torch.equal(out, made(x, pos, edges, quadrature=quadrature))
+
+
+@pytest.mark.parametrize("moments", [0, 2])
+def test_a_quadrature_in_parts_and_in_half_precision(monkeypatch, moments):
+    made = layer(3, 8, heads=2, moments=moments)
+    x, pos, weights = torch.rand(60, 3).double(), torch.rand(60, 2).double(), torch.rand(60).double() + 0.5
+    hood = quantile(pos, pos, 0.3)
+    whole = made(x, pos, hood, quadrature=weights)
+    with torch.no_grad():
+        monkeypatch.setattr(module, "_EDGES_AT_ONCE", 100)
+        assert torch.allclose(made(x, pos, hood, quadrature=weights), whole, atol=1e-13)
+    single = made.float()
+    with torch.autocast("cpu", torch.bfloat16):
+        low = single(x.float(), pos.float(), hood, quadrature=weights.float())
+    assert low.dtype == torch.bfloat16
+    assert float((low.double() - whole).detach().abs().max()) < 0.02 * float(whole.detach().abs().max())
+
+
+def test_a_quadrature_of_another_size_is_refused():
+    pos = torch.rand(10, 2)
+    with pytest.raises(ValueError, match=r"'quadrature' to have shape \[10\], .* \(got \[9\]\)"):
+        PositionAttention(3, 4)(torch.rand(10, 3), pos, quantile(pos, pos, 0.5), quadrature=torch.ones(9))
