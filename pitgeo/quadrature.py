@@ -69,16 +69,15 @@ def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
     try:
         mesh = Delaunay(pos - pos.mean(0))
     except (QhullError, ValueError) as error:
-        raise ValueError(
-            f"Expected points that span {axes} axes, to find how much of the domain each stands for (got {len(pos)} "
-            f"that do not); leave 'quadrature' out, or an axis along which they do not differ"
-        ) from error
+        raise _flat(pos) from error
     corners, first = mesh.simplices, mesh.points[mesh.simplices[:, 0]]
     edges = mesh.points[corners[:, 1:]] - first[:, None]
     boxes = np.abs(np.linalg.det(edges))  # volumes of parallelepipeds
     solid = boxes > 1e-12 * (edges**2).sum(-1).max(1) ** (axes / 2)
     to_center = np.full_like(first, np.inf)
     to_center[solid] = np.linalg.solve(edges[solid], (edges[solid] ** 2).sum(-1, keepdims=True) / 2)[..., 0]
+    if not solid.any():
+        raise _flat(pos)
     radius = np.linalg.norm(to_center, axis=1)
     smallest = np.full(len(pos), np.inf)  # at each point
     for column in corners.T:
@@ -89,6 +88,13 @@ def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
     shared = np.unique(np.stack([np.repeat(group[inside], axes + 1), corners[inside].ravel()]), axis=1)
     shares = volumes / np.maximum(np.bincount(shared[0], minlength=len(volumes)), 1)
     return np.asarray(np.bincount(shared[1], shares[shared[0]], len(pos)), np.float64)
+
+
+def _flat(pos: NDArray[np.float64]) -> ValueError:
+    return ValueError(
+        f"Expected points that span {pos.shape[1]} axes, to find how much of the domain each stands for (got "
+        f"{len(pos)} that do not); leave 'quadrature' out, or an axis along which they do not differ"
+    )
 
 
 def _on_one_sphere(

@@ -108,6 +108,7 @@ def test_neither_place_nor_size_of_the_domain_matters(shift):
         torch.stack([torch.linspace(0, 1, 9)] * 2, -1),
         torch.rand(2, 2),
         torch.cat([torch.rand(40, 2), torch.zeros(40, 1)], -1),
+        torch.cat([torch.rand(40, 2), 1e-14 * torch.rand(40, 1)], -1).double(),
     ],
 )
 def test_points_that_do_not_span_their_axes_are_refused(pos):
