@@ -101,22 +101,26 @@ class Neighborhood:
         while first < self.num_targets:
             last = max(first + 1, bisect_right(pointer, pointer[first] + edges) - 1)
             rows = slice(first, last)
-            yield rows, Neighborhood(self.index[pointer[first] : pointer[last]], self.degree[rows], self.num_sources)
+            yield rows, self.restricted(rows)
             first = last
 
     def restricted(self, rows: Tensor | slice) -> Neighborhood:
         """The neighbourhoods of these targets alone, in this order.
 
         Args:
-            rows: Numbers of targets, ``[m]``, or a range of them.
+            rows: Numbers of targets, ``[m]``, or a range of them; one without gaps is a view.
         """
         if isinstance(rows, slice):
-            rows = torch.arange(self.num_targets, device=self.degree.device)[rows]
+            start, stop, step = rows.indices(self.num_targets)
+            if step == 1:
+                edges = slice(int(self.pointer[start]), int(self.pointer[stop]))
+                return Neighborhood(self.index[edges], self.degree[rows], self.num_sources)
+            rows = torch.arange(start, stop, step, device=self.degree.device)
         degree = self.degree[rows]
         counts = degree.long()
         shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from an edge's new place to its old one
-        edges = int(counts.sum())
-        places = torch.arange(edges, device=rows.device) + shift.repeat_interleave(counts, output_size=edges)
+        count = int(counts.sum())
+        places = torch.arange(count, device=rows.device) + shift.repeat_interleave(counts, output_size=count)
         return Neighborhood(self.index[places], degree, self.num_sources)
 
     @property

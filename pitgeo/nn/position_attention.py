@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, cast
 
 import torch
@@ -111,26 +113,28 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
         """Attend; with ``return_attention_weights=True`` also return ``(edge_index, weights [E, heads])``."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
+        heads = self.value.heads
         if not torch.compiler.is_compiling():
             self._check(x, sources, targets, quadrature)
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
-            weights = self._weights(sources, targets, edges)
-            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL, quadrature)
+            weights = _weighed(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
+            size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
-            out = self._results(out, sources, targets, result_type(x), quadrature)
-            return (out, (edges, _weighed(weights, edges, size[1], quadrature))) if return_attention_weights else out
+            out = self._results(out, sources, targets, result_type(x))
+            return (out, (edges, weights)) if return_attention_weights else out
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
-            out = attend(self._values(x, sources, _ALL, quadrature), weights, hood)
-            weights = _weighed(weights, hood.edge_index, hood.num_targets, quadrature)
-            given = _as_given(edge_index, hood, order, weights)
-            return self._results(out, sources, targets, result_type(x), quadrature), given
+            value = self._values(x, sources, _ALL)
+            out = _averages(lambda value: attend(value, weights, hood), value, heads, quadrature)
+            given = _weighed(weights, hood.edge_index, hood.num_targets, quadrature)
+            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, hood, order, given)
         if self._goes_in_parts(hood):
             return self._in_parts(x, sources, targets, hood, quadrature)
-        out = self._attend(self._values(x, sources, _ALL, quadrature), sources, targets, hood, _ALL)
-        return self._results(out, sources, targets, result_type(x), quadrature)
+        average = partial(self._attend, sources=sources, targets=targets, hood=hood, heads=_ALL)
+        out = _averages(average, self._values(x, sources, _ALL), heads, quadrature)
+        return self._results(out, sources, targets, result_type(x))
 
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
@@ -139,42 +143,28 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         numbers = range(self.value.heads)
         results = []
         for heads in [_ALL] if self.moments is None else [slice(head, head + 1) for head in numbers]:
-            value = self._values(x, sources, heads, quadrature)
-            parts = [self._attend(value, sources, targets[r], part, heads) for r, part in hood.parts(_EDGES_AT_ONCE)]
-            results.append(self._results(torch.cat(parts, -2), sources, targets, result_type(x), quadrature))
+            average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood, heads=heads)
+            sums = _averages(average, self._values(x, sources, heads), len(numbers[heads]), quadrature)
+            results.append(self._results(sums, sources, targets, result_type(x)))
         return torch.cat(results, -1)
 
-    def _values(self, x: Tensor, sources: Tensor, heads: slice, quadrature: Tensor | None) -> Tensor:
-        """What some of the heads average; with a quadrature, what it weighs, and the weights themselves."""
+    def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
+        """What some of the heads average."""
         if self.moments is None:
-            value = cast(Tensor, self.value(x))
-            if quadrature is None:
-                return value
-            value = at_least_single(value).unflatten(-1, (self.value.heads, -1))
-        else:
-            value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
-            sources = at_least_single(sources)
-            with torch.autocast(x.device.type, enabled=False):
-                lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
-            value = self.moments.spread(value, x, sources - sources.mean(0), lengths, heads)
-        if quadrature is None:
-            return value.flatten(-2)
-        each = quadrature.to(value.dtype).view(-1, 1, 1)
-        return torch.cat([value * each, each.expand(*value.shape[:-1], 1)], -1).flatten(-2)
+            return cast(Tensor, self.value(x))
+        value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
+        sources = at_least_single(sources)
+        with torch.autocast(x.device.type, enabled=False):
+            lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
+        return self.moments.spread(value, x, sources - sources.mean(0), lengths, heads).flatten(-2)
 
-    def _results(
-        self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype, quadrature: Tensor | None
-    ) -> Tensor:
+    def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
         """From averages to results."""
-        if self.moments is None and quadrature is None:
-            return sums
-        parts, extra = 1 if self.moments is None else self.moments.parts, 0 if quadrature is None else 1
-        sums = sums.unflatten(-1, (-1, parts * self.value.out_channels // self.value.heads + extra))
-        if extra:  # none of it, where a target has no edge
-            sums = sums[..., :-1] / sums[..., -1:].clamp(min=torch.finfo(sums.dtype).tiny)
         if self.moments is None:
-            return sums.flatten(-2).to(dtype)
+            return sums
         sources, targets = at_least_single(sources), at_least_single(targets)
+        width = self.moments.parts * self.value.out_channels // self.value.heads
+        sums = sums.unflatten(-1, (-1, width))
         return self.moments.gather(sums, targets - sources.mean(0)).to(dtype)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
@@ -210,6 +200,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return attend(value, edge_softmax(squared, scale, hood), hood)
         return graph_attention(value, squared, scale, hood)
 
+    def _attend_in_parts(
+        self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, heads: slice
+    ) -> Tensor:
+        parts = hood.parts(_EDGES_AT_ONCE)
+        return torch.cat([self._attend(value, sources, targets[rows], part, heads) for rows, part in parts], -2)
+
     def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:
         squared, scale = self._logits(sources, targets, graph)
         if isinstance(graph, Neighborhood):
@@ -241,6 +237,18 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
+
+
+def _averages(average: Callable[..., Tensor], value: Tensor, heads: int, quadrature: Tensor | None) -> Tensor:
+    """Averages over the domain: those over points of ``w v``, divided by those of ``w``; zeros where there are none."""
+    if quadrature is None:
+        return average(value)
+    each = at_least_single(value).unflatten(-1, (heads, -1))
+    weight = quadrature.to(each.dtype).view(-1, 1, 1)
+    each = torch.cat([each * weight, weight.expand(*each.shape[:-1], 1)], -1)
+    sums = average(each.flatten(-2)).unflatten(-1, (heads, -1))
+    means: Tensor = sums[..., :-1] / sums[..., -1:].clamp(min=torch.finfo(sums.dtype).tiny)
+    return means.flatten(-2).to(value.dtype)
 
 
 def _weighed(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:
