@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler, OneCycleLR
+from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LambdaLR, LRScheduler, OneCycleLR
 
 from pitgeo.config import TrainingConfig
 
@@ -13,8 +13,8 @@ from pitgeo.config import TrainingConfig
 def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:
     r"""The schedule of a configuration.
 
-    With a warm-up of :math:`w` steps, the learning rate of ``"cosine"`` and ``"constant"`` rises in equal parts, to be
-    what it is without one from step :math:`w` on. That of ``"one_cycle"`` rises from 1/25 of it by half a cosine.
+    With a warm-up, the learning rate of ``"cosine"`` and ``"constant"`` rises in equal parts, and the schedule has the
+    steps that are left. That of ``"one_cycle"`` rises from 1/25 of it by half a cosine.
 
     Args:
         training: Schedule, learning rate and share of the steps for the warm-up.
@@ -37,16 +37,19 @@ def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) ->
     if training.schedule == "one_cycle":
         has_betas = "betas" in optimizer.defaults  # not where several optimisers are one
         rise = 0.3 if share is None else share
+        if rise * steps == 1:  # torch divides by the steps between the first and the last of the rise
+            rise = 0.0
         return OneCycleLR(optimizer, rate, total_steps=steps, pct_start=rise, cycle_momentum=has_betas)
-    rising = round((share or 0.0) * steps)
-    if training.schedule == "cosine" and rising == 0:
-        return CosineAnnealingLR(optimizer, T_max=steps)
+    rising = min(round((share or 0.0) * steps), steps - 1)
+    if rising == 0:
+        is_cosine = training.schedule == "cosine"
+        return CosineAnnealingLR(optimizer, T_max=steps) if is_cosine else ConstantLR(optimizer, factor=1.0)
 
     def factor(step: int) -> float:
         if step < rising:
             return (step + 1) / (rising + 1)
         if training.schedule == "constant":
             return 1.0
-        return (1 + math.cos(math.pi * (step - rising) / max(steps - rising, 1))) / 2
+        return (1 + math.cos(math.pi * (step - rising) / (steps - rising))) / 2
 
     return LambdaLR(optimizer, factor)

@@ -76,6 +76,21 @@ def test_a_schedule_goes_on_where_it_stopped(schedule):
         scheduler.step()
 
 
+@pytest.mark.parametrize("share", [0.0, 1 / STEPS, 0.99])
+@pytest.mark.parametrize("schedule", ["cosine", "one_cycle", "constant"])
+def test_a_warm_up_of_no_one_or_nearly_all_steps(schedule, share):
+    values = rates(schedule, share)
+    assert max(values) == pytest.approx(RATE, rel=0.01)
+    assert all(0 <= value <= RATE for value in values)
+
+
+def test_a_constant_schedule_of_an_earlier_version_goes_on():
+    scheduler, _ = made("constant")
+    kept = torch.optim.lr_scheduler.ConstantLR(torch.optim.SGD([torch.zeros(1)], lr=RATE), factor=1.0).state_dict()
+    scheduler.load_state_dict(kept)
+    assert scheduler.get_last_lr() == [RATE]
+
+
 @pytest.mark.parametrize("share", [1.0, -0.1])
 def test_a_warm_up_that_is_no_share_is_refused(share):
     with pytest.raises(ValueError, match="warmup"):
