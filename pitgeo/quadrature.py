@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,11 +13,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Delaunay, QhullError
 from torch import Tensor
 
-from pitgeo.neighbors import batch_pointer
+from pitgeo.neighbors import batch_pointer, check_positions
 
 _OUTSIDE = 4.0  # how much larger than those about it a simplex is that fills a hole or bay between the points
-_SAME = 1e-3  # how near the centers of two circumspheres are that are one, in radii
-_SMALLEST = 1e-3  # weight, beside a mean of 1, of a point that stands for nothing, as one of two in one place
+_SAME = 1e-2  # how near to a circumsphere a corner is that lies on it, in shortest edges: as squares
 
 
 def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -26,7 +26,7 @@ def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
     linear on it; those whose corners lie on one sphere, as the cells of a grid, do so together. Along a line, a point
     has half of the way to either neighbour. Simplices whose circumradius is more than four times that of the smallest
     ones at their corners are left out: they fill what is not the domain. Holes of fewer than some eight spacings of
-    points across are counted in.
+    points across are counted in. Points in one place share what one would have there.
 
     Args:
         pos: Positions ``[N, D]``, spread over a domain of as many dimensions as they have axes: not over a surface.
@@ -36,12 +36,13 @@ def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
         Weights ``[N]``, positive, of mean 1 in every sample.
 
     Raises:
-        ValueError: If the points of a sample do not span all axes.
+        ValueError: If positions are not finite, floating-point and ``[N, D]``, or do not span all axes in a sample.
 
     Example:
         >>> quadrature_weights(torch.tensor([[0.0], [0.2], [1.0]])).tolist()
         [0.300..., 1.5, 1.200...]
     """
+    check_positions("pos", pos)
     pointer = batch_pointer(batch, pos.shape[0])
     parts = [_weights(part.detach().double().cpu().numpy()) for part in pos.split(np.diff(pointer).tolist())]
     return torch.from_numpy(np.concatenate(parts)).to(pos)
@@ -50,42 +51,43 @@ def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
 def _weights(pos: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(pos) == 0:
         return np.ones(0)
-    volumes = _along_line(pos[:, 0]) if pos.shape[1] == 1 else _of_simplices(pos)
-    return np.asarray(np.maximum(volumes / volumes.mean(), _SMALLEST))
+    places, place, points = np.unique(pos, axis=0, return_inverse=True, return_counts=True)
+    volumes = _along_line(places[:, 0]) if pos.shape[1] == 1 else _of_simplices(places)
+    volumes = np.maximum(volumes, volumes[volumes > 0].min())  # some may be no corner, but for rounding in one place
+    weights = (volumes / points)[place.ravel()]
+    return np.asarray(weights / weights.mean())
 
 
 def _along_line(pos: NDArray[np.float64]) -> NDArray[np.float64]:
-    order = np.argsort(pos, kind="stable")
-    steps = np.diff(pos[order])
-    if not steps.any():
-        raise ValueError(f"Expected points that differ, to find how much each stands for (got {len(pos)} in one place)")
-    volumes = np.empty_like(pos)
-    volumes[order] = (np.append(steps, 0.0) + np.append(0.0, steps)) / 2
-    return volumes
+    """Of places in ascending order."""
+    steps = np.diff(pos)
+    if len(steps) == 0:
+        raise _flat(pos[:, None])
+    return np.asarray((np.append(steps, 0.0) + np.append(0.0, steps)) / 2)
 
 
 def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
     axes = pos.shape[1]
     try:
         mesh = Delaunay(pos - pos.mean(0))
-    except (QhullError, ValueError) as error:
+    except QhullError as error:
         raise _flat(pos) from error
-    corners, first = mesh.simplices, mesh.points[mesh.simplices[:, 0]]
-    edges = mesh.points[corners[:, 1:]] - first[:, None]
+    corners, places = mesh.simplices, mesh.points[mesh.simplices]
+    edges = places[:, 1:] - places[:, :1]
     boxes = np.abs(np.linalg.det(edges))  # volumes of parallelepipeds
     solid = boxes > 1e-12 * (edges**2).sum(-1).max(1) ** (axes / 2)
-    to_center = np.full_like(first, np.inf)
-    to_center[solid] = np.linalg.solve(edges[solid], (edges[solid] ** 2).sum(-1, keepdims=True) / 2)[..., 0]
     if not solid.any():
         raise _flat(pos)
+    to_center = np.full_like(edges[:, 0], np.inf)  # from the first corner
+    to_center[solid] = np.linalg.solve(edges[solid], (edges[solid] ** 2).sum(-1, keepdims=True) / 2)[..., 0]
     radius = np.linalg.norm(to_center, axis=1)
     smallest = np.full(len(pos), np.inf)  # at each point
     for column in corners.T:
         np.minimum.at(smallest, column, radius)
     inside = solid & (radius <= _OUTSIDE * smallest[corners].max(1))
-    group = _on_one_sphere(mesh.neighbors, inside, first + to_center, radius)
-    volumes = np.bincount(group[inside], boxes[inside] / math.factorial(axes))
-    shared = np.unique(np.stack([np.repeat(group[inside], axes + 1), corners[inside].ravel()]), axis=1)
+    body = _on_one_sphere(mesh, inside, to_center)
+    volumes = np.bincount(body[inside], boxes[inside] / math.factorial(axes))
+    shared = np.unique(np.stack([np.repeat(body[inside], axes + 1), corners[inside].ravel()]), axis=1)
     shares = volumes / np.maximum(np.bincount(shared[0], minlength=len(volumes)), 1)
     return np.asarray(np.bincount(shared[1], shares[shared[0]], len(pos)), np.float64)
 
@@ -97,14 +99,17 @@ def _flat(pos: NDArray[np.float64]) -> ValueError:
     )
 
 
-def _on_one_sphere(
-    neighbors: NDArray[np.int32], inside: NDArray[np.bool_], center: NDArray[np.float64], radius: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _on_one_sphere(mesh: Delaunay, inside: NDArray[np.bool_], to_center: NDArray[np.float64]) -> NDArray[np.int64]:
     """Numbers of the bodies that simplices form whose corners lie on one sphere, as those of a cell of a grid do."""
-    one, other = np.repeat(np.arange(len(neighbors)), neighbors.shape[1]), neighbors.ravel()
+    corners, places = mesh.simplices, mesh.points[mesh.simplices]
+    pairs = itertools.combinations(range(corners.shape[1]), 2)
+    shortest = np.min([((places[:, one] - places[:, other]) ** 2).sum(1) for one, other in pairs], axis=0)
+    one, other = np.repeat(np.arange(len(corners)), corners.shape[1]), mesh.neighbors.ravel()
     kept = (other > one) & inside[one] & inside[other]
-    one, other = one[kept], other[kept]
-    near = np.linalg.norm(center[one] - center[other], axis=1) < _SAME * radius[one]
-    pairs = np.ones(int(near.sum())), (one[near], other[near])
-    links = coo_matrix(pairs, (len(neighbors), len(neighbors)))
+    one, other, across = one[kept], other[kept], corners.ravel()[kept]
+    opposite = corners[other].sum(1) - (corners[one].sum(1) - across)  # what the two share cancels
+    step = mesh.points[opposite] - places[one, 0]
+    beyond = (step * (step - 2 * to_center[one])).sum(1)  # squared distance from the center, less that of the sphere
+    near = np.abs(beyond) < _SAME * np.minimum(shortest[one], shortest[other])
+    links = coo_matrix((np.ones(int(near.sum())), (one[near], other[near])), (len(corners), len(corners)))
     return np.asarray(connected_components(links, directed=False)[1], np.int64)

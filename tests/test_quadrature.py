@@ -78,6 +78,30 @@ def test_a_hole_is_no_part_of_the_domain():
     assert float(ring.mean()) < 0.3  # with the hole counted in it would be some 5
 
 
+@pytest.mark.parametrize("decades", [3, 5])
+def test_layers_that_grow_over_decades_have_the_areas_of_their_cells(decades):
+    along, across = graded(33), torch.cat([torch.zeros(1).double(), torch.logspace(-decades, 0, 40).double()])
+    expected = torch.outer(lumped(along), lumped(across)).flatten()
+    weights = quadrature_weights(tensor_grid(along, across))
+    assert torch.allclose(weights, expected / expected.mean(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("stretch", [1e-2, 1e-3, 3e-4])
+def test_cells_of_high_aspect_keep_their_own_areas(stretch):
+    expected = torch.outer(lumped(graded(33)), lumped(graded(33))).flatten()
+    weights = quadrature_weights(tensor_grid(stretch * graded(33), graded(33)))
+    assert torch.allclose(weights, expected / expected.mean(), rtol=1e-4)
+
+
+def test_both_sides_of_a_crack_have_the_same_weight():
+    axis = torch.linspace(0, 1, 7)
+    pos = tensor_grid(axis, axis)
+    crack = torch.arange(21, 28)
+    weights = quadrature_weights(torch.cat([pos, pos[crack]]))
+    assert torch.allclose(weights[crack], weights[49:])
+    assert torch.allclose(weights[crack] + weights[49:], weights[14:21])  # a line's, as the one beside it
+
+
 def test_two_points_in_one_place_share_what_one_had():
     axis = torch.linspace(0, 1, 5)
     pos = tensor_grid(axis, axis)
@@ -85,6 +109,7 @@ def test_two_points_in_one_place_share_what_one_had():
     weights = quadrature_weights(twice)
     assert float(weights.min()) > 0
     whole = quadrature_weights(pos)
+    assert float(weights[12]) == float(weights[25])
     assert float((weights[12] + weights[25]) / weights[6]) == pytest.approx(float(whole[12] / whole[6]), rel=0.01)
 
 
@@ -113,4 +138,10 @@ def test_neither_place_nor_size_of_the_domain_matters(shift):
 )
 def test_points_that_do_not_span_their_axes_are_refused(pos):
     with pytest.raises(ValueError, match="Expected points that"):
+        quadrature_weights(pos)
+
+
+@pytest.mark.parametrize("pos", [torch.arange(6).view(3, 2), torch.rand(5), torch.full((5, 2), torch.nan)])
+def test_what_is_no_positions_is_refused(pos):
+    with pytest.raises(ValueError, match=r"in pos|pos to be floating-point"):
         quadrature_weights(pos)

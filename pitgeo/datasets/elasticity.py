@@ -30,7 +30,7 @@ FILES = {
     "rr": "Random_UnitCell_rr_10.npy",
 }
 MESH_FILE = "Random_UnitCell_mesh_10.npz"
-_CACHE_VERSION = 1
+_CACHE_VERSION = 2
 
 Transform = Callable[[PointData], PointData]
 

@@ -25,7 +25,7 @@ from pitgeo.processes import as_finished
 
 log = logging.getLogger(__name__)
 
-VERSION = 4
+VERSION = 5
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
