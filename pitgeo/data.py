@@ -39,6 +39,8 @@ class PointData(Data):  # type: ignore[misc]
         pos_latent: Latent positions ``[L, D]``; ``None`` for the input points.
         sample_id: Number of the sample in its data set, for messages.
         grid: Points along each axis, where the input points are those of a regular grid in C order.
+        others: More attributes, as for PyG's ``Data``; ``quadrature`` ``[N]`` is how much of the domain each input
+            point stands for (:mod:`pitgeo.quadrature`).
 
     Raises:
         ValueError: If shapes disagree, a point set is empty, or anything is not finite.
@@ -189,6 +191,14 @@ class PointData(Data):  # type: ignore[misc]
                 raise ValueError(
                     f"Expected '{name}'{where} to have shape [{rows}, channels], a row for every point, or "
                     f"[B, {rows}, channels] on a shared mesh (got {list(value.shape)})"
+                )
+        weights = self.get("quadrature")
+        if weights is not None:
+            good = (weights > 0) & torch.isfinite(weights)
+            if weights.shape != self.pos.shape[:1] or not bool(good.all()):
+                raise ValueError(
+                    f"Expected 'quadrature'{where} to have shape [{self.pos.shape[0]}], a positive weight of every "
+                    f"input point (got shape {list(weights.shape)}, {int((~good).sum())} not positive or not finite)"
                 )
         for name in ("pos", "pos_out", "pos_latent", "x", "y"):
             value = self.get(name)
