@@ -90,7 +90,7 @@ class GlobalPositionAttention(nn.Module):
         super().__init__()
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
-        self.moments = FirstMoments(in_channels, out_channels, heads, moments, self.metric) if moments else None
+        self.moments = FirstMoments(out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         if moments and backend == "expansion":
             raise ValueError("Expected another 'backend' than 'expansion' with 'moments' (got it); take 'auto'")
@@ -141,10 +141,8 @@ class GlobalPositionAttention(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             scale = self.scale().to(pos.dtype)
             lengths = self.scale.to_lengths(scale)
-        spread = moments.spread(value, x, here, lengths)
-        with torch.autocast(x.device.type, enabled=False):
-            sums = self._pairwise(spread, pos, scale, mask)
-        return moments.gather(sums, here).to(value.dtype)
+            sums = self._pairwise(moments.spread(value, here), pos, scale, mask)
+        return moments.gather(sums, here, lengths).to(value.dtype)
 
     @torch.no_grad()
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:

@@ -45,10 +45,10 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
-        moments: Axes of the positions, to average first moments too, :math:`W^h x_j + \sum_a (p_j - p_i)_a / \ell_h \,
-            W_a^h x_j` in place of :math:`W^h x_j` (:mod:`pitgeo.nn.moments`): gradients come within reach, for three
-            times the arithmetic in the plane; positions may then be shifted, but not turned. Those of all samples of a
-            batch should be about one origin, lest single precision suffer. 0, as in the paper: none.
+        moments: Axes of the positions, to add first moments, of half of every head's values, to the averages
+            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the arithmetic in the plane; positions
+            may then be shifted, but not turned. Those of all samples of a batch should be about one origin, lest single
+            precision suffer. 0, as in the paper: none.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -91,7 +91,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             raise ValueError(f"Expected 'backend' to be 'fused' or 'reference' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
-        self.moments = FirstMoments(in_channels, out_channels, heads, moments, self.metric) if moments else None
+        self.moments = FirstMoments(out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         self.backend = backend
 
@@ -139,14 +139,13 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
-        """The same, some targets after others; with moments, which make many values of one, head by head as well."""
+        """The same, some targets after others; with moments, which make several values of one, head by head as well."""
         numbers = range(self.value.heads)
-        results = []
+        sums = []
         for heads in [_ALL] if self.moments is None else [slice(head, head + 1) for head in numbers]:
             average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood, heads=heads)
-            sums = _averages(average, self._values(x, sources, heads), len(numbers[heads]), quadrature)
-            results.append(self._results(sums, sources, targets, result_type(x)))
-        return torch.cat(results, -1)
+            sums.append(_averages(average, self._values(x, sources, heads), len(numbers[heads]), quadrature))
+        return self._results(torch.cat(sums, -1), sources, targets, result_type(x))
 
     def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
         """What some of the heads average."""
@@ -154,18 +153,17 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return cast(Tensor, self.value(x))
         value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
         sources = at_least_single(sources)
-        with torch.autocast(x.device.type, enabled=False):
-            lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
-        return self.moments.spread(value, x, sources - sources.mean(0), lengths, heads).flatten(-2)
+        return self.moments.spread(value, sources - sources.mean(0)).flatten(-2)
 
     def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
         """From averages to results."""
         if self.moments is None:
             return sums
         sources, targets = at_least_single(sources), at_least_single(targets)
-        width = self.moments.parts * self.value.out_channels // self.value.heads
-        sums = sums.unflatten(-1, (-1, width))
-        return self.moments.gather(sums, targets - sources.mean(0)).to(dtype)
+        with torch.autocast(sums.device.type, enabled=False):
+            lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
+        sums = sums.unflatten(-1, (self.value.heads, -1))
+        return self.moments.gather(sums, targets - sources.mean(0), lengths).to(dtype)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target, summed in float32 at least; used by the reference path alone."""
