@@ -53,7 +53,8 @@ class LatentOptions(Options):
 class PiTOptions(ModelOptions):
     """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`.
 
-    ``moments`` has position-attention average first moments too; not set, it does in the residual body.
+    ``body``: ``"paper"``; ``"moments"``, the same blocks with first moments beside the averages of position-attention;
+    ``"residual"``, pre-norm residual blocks, with first moments and a skip past the latent mesh.
     ``quadrature`` has the encoder weigh input points by how much of the domain they stand for, for meshes that are
     graded otherwise than those of the training.
     """
@@ -61,7 +62,7 @@ class PiTOptions(ModelOptions):
     channels: Count = 64
     heads: Count = 4
     layers: Count = 4
-    body: Literal["paper", "residual"] = "residual"
+    body: Literal["paper", "moments", "residual"] = "moments"
     encoder: Literal["layer", "block"] = "layer"
     decoder: Literal["layer", "block"] = "layer"
     attention: tuple[
@@ -71,7 +72,6 @@ class PiTOptions(ModelOptions):
     ] = ("position", "position", "position")
     positivity: Literal["square", "tan", "sine_tan"] = "square"
     lengths: Literal["mesh", "random"] = "mesh"
-    moments: bool | None = None
     quadrature: bool = False
     encoder_quantile: Quantile = 0.02
     decoder_quantile: Quantile = 0.02
@@ -84,8 +84,6 @@ class PiTOptions(ModelOptions):
     def _check(self) -> PiTOptions:
         if self.channels % self.heads:
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
-        if self.moments and "position" not in self.attention:
-            raise ValueError("Expected position-attention in some stage with 'moments' (got none); leave them out")
         if self.quadrature and (self.attention[0] != "position" or self.latent.method == "input"):
             raise ValueError(
                 "Expected position-attention to latent points of their own in the encoder with 'quadrature' (got "
@@ -116,9 +114,8 @@ class PiTOptions(ModelOptions):
         """A new model; its first length scales come from the spacing of the points and the size of the meshes."""
         known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of most meshes coincide
         lengths = (shape.spacing, shape.extent) if known else None
-        has_moments = self.body == "residual" if self.moments is None else self.moments
         body = Body(
-            self.body,
+            "residual" if self.body == "residual" else "paper",
             self.layers,
             self.encoder,
             self.decoder,
@@ -126,7 +123,7 @@ class PiTOptions(ModelOptions):
             self.positivity,
             lengths,
             shape.latent_spacing,
-            shape.dimension if has_moments else 0,
+            0 if self.body == "paper" else shape.dimension,
         )
         return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
 

@@ -24,7 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "model": {
         "name": "pit",
         "pit": {
-            "body": "residual",
+            "body": "moments",
             "channels": 64,
             "heads": 4,
             "layers": 4,

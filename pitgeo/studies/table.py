@@ -89,7 +89,7 @@ def _attention(*kinds: str) -> str:
 
 
 def _main(benchmark: str) -> Variants:
-    variants: Variants = {"PiT": paper_pit(benchmark), "PiT, residual body": ()}
+    variants: Variants = {"PiT": paper_pit(benchmark), "PiT, the default": ()}
     if benchmark in GRIDS:
         variants["FNO++"] = fno(benchmark)
     return variants
