@@ -24,6 +24,7 @@ from pitgeo.baselines import (
 from pitgeo.data import PointData
 from pitgeo.models import MODELS, Shape
 from pitgeo.nn import LocalDecoder
+from pitgeo.nn.blocks import PaperBlock, ResidualBlock
 
 needs_extra = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, reason="needs pitgeo[baselines]")
 NAMES = [pytest.param(name, marks=needs_extra) if name == "gino" else name for name in MODELS]
@@ -105,6 +106,24 @@ def test_every_class_with_an_extent_is_among_these():
         if inspect.isclass(part) and issubclass(part, nn.Module) and "extent" in inspect.signature(part).parameters
     }
     assert found == MADE_WITH_EXTENT.keys() - {"deeponet"}  # whose sensors have it
+
+
+@pytest.mark.parametrize(
+    ("body", "block", "moments"),
+    [
+        (None, PaperBlock, True),
+        ("moments", PaperBlock, True),
+        ("paper", PaperBlock, False),
+        ("residual", ResidualBlock, True),
+    ],
+)
+def test_what_the_bodies_of_a_pit_are_made_of(body, block, moments):
+    options = MODELS["pit"]() if body is None else MODELS["pit"](body=body)
+    made = options.build(SHAPE)
+    assert all(isinstance(stage, block) for stage in made.processor)
+    layers = [made.encoder.attention, made.decoder.attention, *(stage.attention for stage in made.processor)]
+    assert all((layer.moments is not None) == moments for layer in layers)
+    assert (options.graphs.skip is not None) == (block is ResidualBlock)
 
 
 IN_PARTS = ["pit", "mlp", "deeponet", "shift_deeponet", "oformer"]

@@ -178,6 +178,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     ) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
+        _check_quadrature(quadrature, sources)
         if self.backend == "reference":
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
             return _weighed(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
@@ -227,14 +228,18 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
                 raise ValueError(f"Expected {name} positions of shape [N, D] (got {list(pos.shape)})")
         if x.shape[-2] != sources.shape[0]:
             raise ValueError(f"Expected a position for each of {x.shape[-2]} values in 'x' (got {sources.shape[0]})")
-        if quadrature is not None and quadrature.shape != sources.shape[:1]:
-            raise ValueError(
-                f"Expected 'quadrature' to have shape [{sources.shape[0]}], a weight for every source "
-                f"(got {list(quadrature.shape)})"
-            )
+        _check_quadrature(quadrature, sources)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
+
+
+def _check_quadrature(quadrature: Tensor | None, sources: Tensor) -> None:
+    if quadrature is not None and quadrature.shape != sources.shape[:1]:
+        raise ValueError(
+            f"Expected 'quadrature' to have shape [{sources.shape[0]}], a weight for every source "
+            f"(got {list(quadrature.shape)})"
+        )
 
 
 def _averages(average: Callable[..., Tensor], value: Tensor, heads: int, quadrature: Tensor | None) -> Tensor:

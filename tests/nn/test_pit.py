@@ -214,6 +214,24 @@ def test_a_quadrature_is_found_where_it_is_missing_and_kept_where_it_is_given():
     assert not torch.allclose(made(ready[0]), plain(data[0]), atol=1e-3)
 
 
+def test_a_quadrature_on_a_shared_mesh_compiled_recomputed_and_in_chunks():
+    torch.manual_seed(0)
+    graphs = AttentionGraphs(encoder=0.1, decoder=0.2, quadrature=True)
+    made = PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(layers=1, moments=2)).double()
+    data = made.graphs(samples()[0])
+    whole = made(data)
+    assert torch.allclose(made.in_chunks(data, 7), whole, atol=1e-12)
+    compiled = torch.compile(made, backend="eager", fullgraph=True)
+    assert torch.allclose(compiled(made.prepare(data)), whole, atol=1e-12)
+    shared = copy.copy(data)
+    shared.x = torch.stack([data.x, 2 * data.x])
+    assert torch.allclose(made(shared)[0], whole, atol=1e-12)
+    grads = torch.autograd.grad(whole.square().sum(), [*made.parameters()])
+    made.checkpoint_activations = True
+    again = torch.autograd.grad(made(data).square().sum(), [*made.parameters()])
+    assert all(torch.allclose(mine, theirs, atol=1e-12) for mine, theirs in zip(again, grads, strict=True))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from functools import partial
 
 import pytest
 import torch
@@ -376,6 +377,8 @@ def test_a_quadrature_in_parts_and_in_half_precision(monkeypatch, moments):
 
 
 def test_a_quadrature_of_another_size_is_refused():
-    pos = torch.rand(10, 2)
-    with pytest.raises(ValueError, match=r"'quadrature' to have shape \[10\], .* \(got \[9\]\)"):
-        PositionAttention(3, 4)(torch.rand(10, 3), pos, quantile(pos, pos, 0.5), quadrature=torch.ones(9))
+    pos, made = torch.rand(10, 2), PositionAttention(3, 4)
+    hood = quantile(pos, pos, 0.5)
+    for call in (partial(made, torch.rand(10, 3)), made.attention_weights):
+        with pytest.raises(ValueError, match=r"'quadrature' to have shape \[10\], .* \(got \[9\]\)"):
+            call(pos, hood, quadrature=torch.ones(9))

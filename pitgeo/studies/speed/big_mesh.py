@@ -20,7 +20,7 @@ QUERY_POINTS = 8192
 
 
 def big_mesh(points: int = 100_000, latent: int = 2_048, channels: int = 128) -> Work:
-    """The residual network of ``configs/meshes.toml``, but for its width and latent points, on points in a cube."""
+    """The network of ``configs/meshes.toml``, but for its width and latent points, on points in a cube."""
 
     def way(**options: Any) -> Way:
         return partial(_step, points, latent, channels, options)
