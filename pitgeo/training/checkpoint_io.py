@@ -104,5 +104,5 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-FORMAT = 4
+FORMAT = 5
 """Number of the checkpoint format; one that differs is refused."""
