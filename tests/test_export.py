@@ -96,7 +96,7 @@ def test_the_file_says_what_it_is(program):
         torch.export.load(program.path, extra_files=texts)
     facts = json.loads(texts["pitgeo.json"])
     assert facts["inputs"] == program.inputs and facts["attention"] == "dense"
-    assert facts["outputs"] == ["v_x", "v_y", "q", "peak"] and set(facts["graphs"]) == {"encoder", "decoder", "skip"}
+    assert facts["outputs"] == ["v_x", "v_y", "q", "peak"] and set(facts["graphs"]) == {"encoder", "decoder"}
 
 
 def operators(program):
@@ -149,6 +149,7 @@ SELF = {"latent": {"method": "input"}, "attention": ["self", "self_position", "s
         ({**LATENT, "body": "paper", "output_quantile": 0.1, "positivity": "tan"}, "own", "dense"),
         ({**LATENT, "positivity": "sine_tan"}, "input", "fused"),
         ({**LATENT, "quadrature": True}, "own", "dense"),
+        ({**LATENT, "body": "residual"}, "own", "dense"),
         ({**LATENT, "period": [1.0, 0.0]}, "input", "dense"),
         ({**SELF}, "input", "dense"),
         ({**SELF}, "input", "fused"),
@@ -160,6 +161,7 @@ def test_every_kind_of_pit(options, outputs, attention, ending, run, tmp_path):
         runtime = pytest.importorskip("onnxruntime", reason=ONNX)
     predictor = variant(run, tmp_path, name="pit", pit={**PIT, **options})
     program = export_model(predictor.path, tmp_path / f"model{ending}", outputs=outputs, attention=attention)
+    assert ("skip_edge_index" in program.inputs) == (options.get("body") == "residual")
     for size in (60, 90):
         sample = PointData(pos=torch.rand(size, 2), x=torch.rand(size, 2))
         if outputs == "own":

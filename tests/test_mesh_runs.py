@@ -108,7 +108,8 @@ def test_other_models_may_be_asked_in_parts_too(name, tmp_path, monkeypatch):
 def test_parts_of_input_points_keep_their_skip(tmp_path, monkeypatch):
     for number in range(4):
         write_mesh(tmp_path / f"case_{number}.vtu", small_mesh(number))
-    done = train(make(tmp_path, tmp_path / "*.vtu", ["load"], ["u"]), tmp_path / "out")
+    config = make(tmp_path, tmp_path / "*.vtu", ["load"], ["u"], 'model.pit.body="residual"')
+    done = train(config, tmp_path / "out")
     predictor = load(done.checkpoint)
     whole = predictor.predict_mesh(small_mesh(3)).point_data["u_prediction"]
     monkeypatch.setattr(predict, "CHUNK", 5)

@@ -44,7 +44,8 @@ def samples(sizes: tuple[int, ...] = SIZES, targets: int = 2, out: bool = False)
 
 def pit(style: str = "residual", targets: int = 2) -> PiT:
     torch.manual_seed(0)
-    return PiT(5, targets, channels=8, heads=2, graphs=GRAPHS, body=Body(style, layers=1))  # type: ignore[arg-type]
+    body = Body("residual" if style == "residual" else "paper", layers=1, moments=0 if style == "paper" else 2)
+    return PiT(5, targets, channels=8, heads=2, graphs=GRAPHS, body=body)
 
 
 def module(
@@ -146,7 +147,7 @@ def test_numbers_of_a_mesh_are_means_over_the_points_drawn() -> None:
     assert torch.allclose(mean / draws, full, atol=1e-5)
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("style", ["paper", "moments", "residual"])
 @pytest.mark.parametrize("has_graph", [True, False])
 def test_some_output_points_have_the_values_they_have_among_all(style: str, has_graph: bool) -> None:
     made, data = pit(style).double(), [one.clone() for one in samples((30, 12))]

@@ -40,7 +40,7 @@ class Body:
             as in the authors' later code.
         latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
             input points.
-        moments: Axes of the positions, for position-attention that averages first moments too
+        moments: Axes of the positions, for position-attention that adds first moments to its averages
             (:mod:`pitgeo.nn.moments`); 0 for averages alone, as in the paper.
 
     Raises:

@@ -54,8 +54,8 @@ class GlobalPositionAttention(nn.Module):
             mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about 5e-6).
             The choice is made in every call outside compiled code; compiled code keeps the last one made, there or
             by :meth:`choose`. ``"auto"`` has no second derivatives; ``"dense"`` has.
-        moments: Axes of the positions, to average first moments too, see :class:`PositionAttention`; the expansion is
-            for 0 alone.
+        moments: Axes of the positions, to add first moments to the averages, see :class:`PositionAttention`; the
+            expansion is for 0 alone.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -142,7 +142,8 @@ class GlobalPositionAttention(nn.Module):
             scale = self.scale().to(pos.dtype)
             lengths = self.scale.to_lengths(scale)
             sums = self._pairwise(moments.spread(value, here), pos, scale, mask)
-        return moments.gather(sums, here, lengths).to(value.dtype)
+        averages, added = moments.gather(sums, here, lengths)
+        return (averages + added).to(value.dtype)
 
     @torch.no_grad()
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:

@@ -85,13 +85,18 @@ class FirstMoments(nn.Module):
                     parts += [reach * angle.sin() * few, reach * angle.cos() * few]
         return torch.cat(parts, -1)
 
-    def gather(self, sums: Tensor, pos: Tensor, lengths: Tensor) -> Tensor:
-        """The results ``[..., M, heads * C]`` from averages of what :meth:`spread` gave, for all heads.
+    def gather(self, sums: Tensor, pos: Tensor, lengths: Tensor, heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """From averages of what :meth:`spread` gave to those of the values, and what moments add to results.
 
         Args:
-            sums: The averages ``[..., M, heads, C + parts * few]``.
+            sums: The averages ``[..., M, some, C + parts * few]`` of some heads.
             pos: Target positions ``[..., M, D]``.
-            lengths: How far each head looks, ``[heads]``.
+            lengths: How far each head looks, ``[heads]``, of all heads.
+            heads: Which heads they are.
+
+        Returns:
+            ``[..., M, some * C]``, the part of the results that these heads average, and ``[..., M, heads * C]``, what
+            their moments add to all of it.
         """
         value, rest = sums.split([self.channels, sums.shape[-1] - self.channels], -1)
         few, parts = value[..., : self.few], iter(rest.split(self.few, -1))
@@ -103,5 +108,6 @@ class FirstMoments(nn.Module):
                 else:
                     angle = place * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
-            weight = (self.weight.unflatten(1, (len(self.periods), self.heads, -1)) / lengths.view(-1, 1)).flatten(1)
-        return value.flatten(-2) + linear(torch.stack(moments, -3).flatten(-3), weight)
+            weight = self.weight.unflatten(1, (len(self.periods), self.heads, -1)) / lengths.view(-1, 1)
+            weight = weight[:, :, heads].flatten(1).to(sums.dtype)
+        return value.flatten(-2), linear(torch.stack(moments, -3).flatten(-3), weight)

@@ -46,9 +46,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
         moments: Axes of the positions, to add first moments, of half of every head's values, to the averages
-            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the arithmetic in the plane; positions
-            may then be shifted, but not turned. Those of all samples of a batch should be about one origin, lest single
-            precision suffer. 0, as in the paper: none.
+            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the sums in the plane (three times in a
+            periodic one); positions may then be shifted, but not turned. Those of all samples of a batch should be
+            about one origin, lest single precision suffer. 0, as in the paper: none.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -140,12 +140,20 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
         """The same, some targets after others; with moments, which make several values of one, head by head as well."""
-        numbers = range(self.value.heads)
-        sums = []
-        for heads in [_ALL] if self.moments is None else [slice(head, head + 1) for head in numbers]:
+
+        def sums(heads: slice, count: int) -> Tensor:
             average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood, heads=heads)
-            sums.append(_averages(average, self._values(x, sources, heads), len(numbers[heads]), quadrature))
-        return self._results(torch.cat(sums, -1), sources, targets, result_type(x))
+            return _averages(average, self._values(x, sources, heads), count, quadrature)
+
+        if self.moments is None:
+            return sums(_ALL, self.value.heads)
+        values, added = [], torch.zeros((), device=x.device)
+        for head in range(self.value.heads):
+            one = slice(head, head + 1)
+            value, more = self._gathered(self.moments, sums(one, 1), sources, targets, one)
+            values.append(value)
+            added = added + more
+        return (torch.cat(values, -1) + added).to(result_type(x))
 
     def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
         """What some of the heads average."""
@@ -159,11 +167,17 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         """From averages to results."""
         if self.moments is None:
             return sums
+        value, added = self._gathered(self.moments, sums, sources, targets, _ALL)
+        return (value + added).to(dtype)
+
+    def _gathered(
+        self, moments: FirstMoments, sums: Tensor, sources: Tensor, targets: Tensor, heads: slice
+    ) -> tuple[Tensor, Tensor]:
         sources, targets = at_least_single(sources), at_least_single(targets)
         with torch.autocast(sums.device.type, enabled=False):
             lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
-        sums = sums.unflatten(-1, (self.value.heads, -1))
-        return self.moments.gather(sums, targets - sources.mean(0), lengths).to(dtype)
+        sums = sums.unflatten(-1, (len(lengths[heads]), -1))
+        return moments.gather(sums, targets - sources.mean(0), lengths, heads)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target, summed in float32 at least; used by the reference path alone."""

@@ -52,8 +52,9 @@ def twin(made, x, sources, targets, hood):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("backend", ["fused", "reference"])
-def test_it_equals_the_formula(metric, backend):
-    made = layer(PositionAttention, 3, 8, heads=2, metric=metric, moments=2, backend=backend)
+@pytest.mark.parametrize(("channels", "heads"), [(8, 2), (9, 3), (3, 3)])
+def test_it_equals_the_formula(metric, backend, channels, heads):
+    made = layer(PositionAttention, 3, channels, heads=heads, metric=metric, moments=2, backend=backend)
     x, sources, targets = torch.rand(40, 3).double(), torch.rand(40, 2).double(), torch.rand(15, 2).double()
     hood = quantile(targets, sources, 0.2, metric)
     out, slow = made(x, (sources, targets), hood), twin(made, x, sources, targets, hood)
@@ -130,6 +131,18 @@ def test_positions_far_from_the_origin_in_single_precision():
     assert float((single - whole).detach().abs().max() / whole.detach().abs().max()) < 1e-5
 
 
+def test_values_in_double_and_positions_in_single_precision():
+    x, pos = torch.rand(30, 4).double(), torch.rand(30, 2)
+    hood = quantile(pos, pos, 0.3)
+    made = layer(PositionAttention, 4, 8, heads=2, moments=2)
+    out = made(x, pos, hood)
+    assert out.dtype == torch.float64 and torch.allclose(out, made(x, pos.double(), hood), atol=1e-4)
+    whole = layer(GlobalPositionAttention, 4, 8, heads=2, moments=2)
+    out = whole(x.unsqueeze(0), pos.unsqueeze(0))
+    assert out.dtype == torch.float64
+    assert torch.allclose(out, whole(x.unsqueeze(0), pos.double().unsqueeze(0)), atol=1e-4)
+
+
 def test_half_precision_keeps_the_geometry():
     made = layer(PositionAttention, 4, 8, heads=2, lengths=(0.02, 0.1), moments=2, dtype=torch.float32)
     pos, x = torch.rand(200, 2), torch.rand(200, 4)
@@ -165,7 +178,7 @@ def test_gradients_are_those_of_finite_differences():
 def test_a_compiled_model_gives_the_same():
     torch._dynamo.reset()
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2)
-    model = PiT(3, 1, channels=16, heads=2, graphs=graphs, body=Body("residual", layers=1, moments=2))
+    model = PiT(3, 1, channels=16, heads=2, graphs=graphs, body=Body(layers=1, moments=2))
     prepare = Compose((LatentMesh("farthest", ratio=0.3), graphs))
     batch = Batch.from_data_list([prepare(PointData(pos=torch.rand(n, 2), x=torch.rand(n, 1))) for n in (40, 60)])
     prepared = model.prepare(batch)

@@ -182,7 +182,7 @@ def test_with_a_quadrature_a_graded_mesh_and_its_uniform_twin_give_closer_answer
     def apart(quadrature, count):
         torch.manual_seed(0)
         graphs = AttentionGraphs(encoder=1.0, decoder=0.2, quadrature=quadrature)
-        made = PiT(4, 2, channels=16, heads=4, graphs=graphs, body=Body("residual", layers=2, **body)).double()
+        made = PiT(4, 2, channels=16, heads=4, graphs=graphs, body=Body(layers=2, **body)).double()
         latent, answers = LatentMesh("regular", cells=(8, 8)), []
         for pos in (graded_grid(count, strength), graded_grid(count, 0.0)):
             x = torch.stack([(3 * pos[:, 0]).sin(), pos.prod(1)], 1)
@@ -259,7 +259,7 @@ def test_bad_input_is_refused(call, message):
 
 def test_moments_of_samples_far_apart_in_single_precision():
     torch.manual_seed(0)
-    made = PiT(3, 1, channels=16, heads=2, body=Body("residual", layers=1, lengths=(0.05, 1.0), moments=2))
+    made = PiT(3, 1, channels=16, heads=2, body=Body(layers=1, lengths=(0.05, 1.0), moments=2))
     data = [PointData(pos=torch.rand(60, 2) + shift, x=torch.rand(60, 1)) for shift in (0, 5000)]
     data = [LatentMesh("farthest", number=20)(one) for one in data]
     both = made(Batch.from_data_list(data)).detach()

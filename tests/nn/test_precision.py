@@ -164,7 +164,7 @@ def meshes(latent=True):
 SELF = {"attention": ("self", "self_position", "self"), "encoder": "block", "decoder": "block"}
 
 
-@pytest.mark.parametrize("options", [{"style": "paper"}, {}, SELF])
+@pytest.mark.parametrize("options", [{"style": "paper"}, {"style": "paper", "moments": 2}, {}, SELF])
 def test_models_are_right_to_the_rounding_of_values(options):
     made, data = pit(**options), meshes(latent="attention" not in options)
     made.zero_grad()

@@ -44,6 +44,7 @@ def slopes(made, data, rows=None):
     ("options", "latent"),
     [
         ({"style": "paper"}, True),
+        ({"style": "paper", "moments": 2}, True),
         ({"style": "residual"}, True),
         ({"style": "residual", "output": 0.1}, True),
         ({"style": "paper", **SELF}, False),

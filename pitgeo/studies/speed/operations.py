@@ -59,8 +59,14 @@ def training_operations(model: PiT, data: PointData) -> int:
         data: The batch, with its graphs.
 
     Raises:
-        ValueError: If the network has attention of another kind than position-attention.
+        ValueError: If the network has attention of another kind than position-attention, first moments, or another body
+            than the paper's, which are not counted.
     """
+    if model.body.moments or model.body.style != "paper":
+        raise ValueError(
+            f"Expected the paper's body without first moments, whose operations are counted (got the body "
+            f"{model.body.style!r} with moments along {model.body.moments} axes)"
+        )
     if set(model.body.attention) != {"position"}:
         raise ValueError(f"Expected position-attention throughout (got {model.body.attention})")
     samples = data.samples
