@@ -116,6 +116,16 @@ def test_parts_of_input_points_keep_their_skip(tmp_path, monkeypatch):
     assert np.allclose(load(done.checkpoint).predict_mesh(small_mesh(3)).point_data["u_prediction"], whole, rtol=1e-5)
 
 
+def test_a_quadrature_of_a_mesh_that_fills_no_domain_names_the_file(tmp_path):
+    for number in range(4):
+        mesh = small_mesh(number)
+        line = np.repeat(mesh.points[:, :1], 2, 1)
+        write_mesh(tmp_path / f"case_{number}.vtu", Mesh(line, mesh.cells, mesh.point_data))
+    config = make(tmp_path, tmp_path / "*.vtu", [], ["u"], "model.pit.quadrature=true")
+    with pytest.raises(ValueError, match=r"case_\d.vtu: Expected points that span 2 axes.* leave 'quadrature' out"):
+        train(config, tmp_path / "out")
+
+
 def test_inputs_far_from_those_of_training_are_named(run, caplog):
     predictor, mesh = load(run.checkpoint), small_mesh(2)
     predictor.predict_mesh(mesh)

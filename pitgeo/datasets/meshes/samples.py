@@ -145,7 +145,11 @@ def _prepared(table: FieldTable, transform: Transform | None, reading: Reading) 
         pass
     except Exception:
         log.warning("The cache %s cannot be read and is made again", path)
-    sample = transform(raw_sample(table, reading))
+    raw = raw_sample(table, reading)
+    try:
+        sample = transform(raw)
+    except ValueError as error:
+        raise ValueError(f"{reading.path}: {error}") from error
     save(path, dict(sample.to_dict()))
     return sample
 
