@@ -25,6 +25,7 @@ TINY = [
     "model.pit.heads=2",
     "model.pit.layers=1",
     "model.pit.latent.number=12",
+    "model.pit.decoder_quantile=1.0",  # no neighbours that come and go with rounding
     "training.epochs=1",
     "training.batch_size=2",
     'scaling.box="unit"',
@@ -70,10 +71,11 @@ def test_a_checkpoint_alone_predicts(run):
     samples = Elasticity(run, "test", samples=2)
     alone = [predictor.predict(sample) for sample in samples]
     assert alone[0].shape == (972, 1) and not alone[0].requires_grad
-    assert torch.allclose(predictor.predict(list(samples)), torch.cat(alone), atol=1e-4, rtol=1e-5)
+    size = float(alone[0].abs().max())
+    assert torch.allclose(predictor.predict(list(samples)), torch.cat(alone), atol=1e-5 * size, rtol=1e-5)
     moved = samples[0].clone()
     moved.pos = moved.pos + 100.0
-    assert torch.allclose(predictor.predict(moved), alone[0], rtol=1e-2)  # centred in the unit box
+    assert torch.allclose(predictor.predict(moved), alone[0], atol=5e-3 * size)  # centred in the unit box
     elsewhere = PointData(pos=samples[0].pos, x=samples[0].x, pos_out=samples[0].pos[:7] + 0.01)
     assert predictor.predict(elsewhere).shape == (7, 1)
 
@@ -92,7 +94,8 @@ def test_predicted_meshes_hold_prediction_error_and_what_they_came_with(run, tmp
         for name, values in before.point_data.items():
             assert np.array_equal(after.point_data[name], values)
         prediction = predictor.predict(numbers[int(path.stem.split("_")[-1])])[:, 0].numpy()
-        assert np.allclose(after.point_data["von_mises_prediction"], prediction, rtol=1e-4)
+        close = {"atol": 1e-5 * prediction.max(), "rtol": 1e-5}
+        assert np.allclose(after.point_data["von_mises_prediction"], prediction, **close)
         difference = after.point_data["von_mises_prediction"] - after.point_data["von_mises"]
         assert np.allclose(after.point_data["von_mises_error"], difference)
 
