@@ -70,6 +70,11 @@ class Body:
         if self.moments < 0:
             raise ValueError(f"Expected 'moments' to be 0 or the number of axes (got {self.moments})")
 
+    @property
+    def is_papers(self) -> bool:
+        """Whether this is the paper's network, not just its blocks."""
+        return self.style == "paper" and self.moments == 0
+
 
 @dataclass(frozen=True)
 class Maker:

@@ -108,6 +108,6 @@ class FirstMoments(nn.Module):
                 else:
                     angle = place * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
-            weight = self.weight.unflatten(1, (len(self.periods), self.heads, -1)) / lengths.view(-1, 1)
-            weight = weight[:, :, heads].flatten(1).to(sums.dtype)
+            weight = self.weight.unflatten(1, (len(self.periods), self.heads, -1))[:, :, heads]
+            weight = (weight / lengths[heads].view(-1, 1)).flatten(1).to(sums.dtype)
         return value.flatten(-2), linear(torch.stack(moments, -3).flatten(-3), weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Literal, cast
 
@@ -19,6 +18,7 @@ from pitgeo.nn.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import FirstMoments
 from pitgeo.nn.projection import HeadProjection
+from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighed_edges
 
 _ALL = slice(None)  # heads
 _EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
@@ -118,7 +118,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             self._check(x, sources, targets, quadrature)
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
-            weights = _weighed(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
+            weights = weighed_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
             size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
             out = self._results(out, sources, targets, result_type(x))
@@ -127,30 +127,28 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if return_attention_weights:
             weights = self._weights(sources, targets, hood)
             value = self._values(x, sources, _ALL)
-            out = _averages(lambda value: attend(value, weights, hood), value, heads, quadrature)
-            given = _weighed(weights, hood.edge_index, hood.num_targets, quadrature)
+            out = domain_averages(lambda value: attend(value, weights, hood), value, heads, quadrature)
+            given = weighed_edges(weights, hood.edge_index, hood.num_targets, quadrature)
             return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, hood, order, given)
         if self._goes_in_parts(hood):
             return self._in_parts(x, sources, targets, hood, quadrature)
         average = partial(self._attend, sources=sources, targets=targets, hood=hood, heads=_ALL)
-        out = _averages(average, self._values(x, sources, _ALL), heads, quadrature)
+        out = domain_averages(average, self._values(x, sources, _ALL), heads, quadrature)
         return self._results(out, sources, targets, result_type(x))
 
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
         """The same, some targets after others; with moments, which make several values of one, head by head as well."""
-
-        def sums(heads: slice, count: int) -> Tensor:
-            average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood, heads=heads)
-            return _averages(average, self._values(x, sources, heads), count, quadrature)
-
+        average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood)
         if self.moments is None:
-            return sums(_ALL, self.value.heads)
+            whole = partial(average, heads=_ALL)
+            return domain_averages(whole, self._values(x, sources, _ALL), self.value.heads, quadrature)
         values, added = [], torch.zeros((), device=x.device)
         for head in range(self.value.heads):
             one = slice(head, head + 1)
-            value, more = self._gathered(self.moments, sums(one, 1), sources, targets, one)
+            sums = domain_averages(partial(average, heads=one), self._values(x, sources, one), 1, quadrature)
+            value, more = self._gathered(self.moments, sums, sources, targets, one)
             values.append(value)
             added = added + more
         return (torch.cat(values, -1) + added).to(result_type(x))
@@ -192,12 +190,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     ) -> Tensor:
         """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
-        _check_quadrature(quadrature, sources)
+        check_quadrature(quadrature, sources)
         if self.backend == "reference":
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
-            return _weighed(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
+            return weighed_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
         hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        weights = _weighed(self._weights(sources, targets, hood), hood.edge_index, hood.num_targets, quadrature)
+        weights = weighed_edges(self._weights(sources, targets, hood), hood.edge_index, hood.num_targets, quadrature)
         return _as_given(edge_index, hood, order, weights)[1]
 
     def _goes_in_parts(self, hood: Neighborhood) -> bool:
@@ -242,39 +240,10 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
                 raise ValueError(f"Expected {name} positions of shape [N, D] (got {list(pos.shape)})")
         if x.shape[-2] != sources.shape[0]:
             raise ValueError(f"Expected a position for each of {x.shape[-2]} values in 'x' (got {sources.shape[0]})")
-        _check_quadrature(quadrature, sources)
+        check_quadrature(quadrature, sources)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
-
-
-def _check_quadrature(quadrature: Tensor | None, sources: Tensor) -> None:
-    if quadrature is not None and quadrature.shape != sources.shape[:1]:
-        raise ValueError(
-            f"Expected 'quadrature' to have shape [{sources.shape[0]}], a weight for every source "
-            f"(got {list(quadrature.shape)})"
-        )
-
-
-def _averages(average: Callable[..., Tensor], value: Tensor, heads: int, quadrature: Tensor | None) -> Tensor:
-    """Averages over the domain: those over points of ``w v``, divided by those of ``w``; zeros where there are none."""
-    if quadrature is None:
-        return average(value)
-    each = at_least_single(value).unflatten(-1, (heads, -1))
-    weight = quadrature.to(each.dtype).view(-1, 1, 1)
-    each = torch.cat([each * weight, weight.expand(*each.shape[:-1], 1)], -1)
-    sums = average(each.flatten(-2)).unflatten(-1, (heads, -1))
-    means: Tensor = sums[..., :-1] / sums[..., -1:].clamp(min=torch.finfo(sums.dtype).tiny)
-    return means.flatten(-2).to(value.dtype)
-
-
-def _weighed(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:
-    """Weights of edges times those of their sources, so that they sum to 1 again."""
-    if quadrature is None:
-        return weights
-    weights = weights * quadrature.to(weights.dtype).index_select(0, edges[0]).unsqueeze(-1)
-    total = weights.new_zeros(num_targets, weights.shape[1]).index_add(0, edges[1], weights)
-    return weights / total.index_select(0, edges[1])
 
 
 def _as_given(

@@ -85,7 +85,7 @@ class DenseTwin(nn.Module):
 
     def __init__(self, model: PiT, keep: bool) -> None:
         super().__init__()
-        if model.body.moments or model.body.style != "paper" or model.graphs.quadrature:
+        if not model.body.is_papers or model.graphs.quadrature:
             raise ValueError("Expected the paper's body, without first moments or a quadrature (got another network)")
         self.model, self.keep = copy.deepcopy(model), keep
         for stage in (self.model.encoder, *self.model.processor, self.model.decoder):

@@ -62,7 +62,7 @@ def training_operations(model: PiT, data: PointData) -> int:
         ValueError: If the network has attention of another kind than position-attention, first moments, or another body
             than the paper's, which are not counted.
     """
-    if model.body.moments or model.body.style != "paper":
+    if not model.body.is_papers:
         raise ValueError(
             f"Expected the paper's body without first moments, whose operations are counted (got the body "
             f"{model.body.style!r} with moments along {model.body.moments} axes)"
