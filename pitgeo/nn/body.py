@@ -12,6 +12,7 @@ from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
 from pitgeo.nn.checks import check_counts
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import Positivity
+from pitgeo.nn.moments import About
 from pitgeo.nn.position_attention import PositionAttention
 from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
 from pitgeo.transforms.attention_graphs import AttentionGraphs
@@ -41,7 +42,8 @@ class Body:
         latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
             input points.
         moments: Axes of the positions, for position-attention that adds first moments to its averages
-            (:mod:`pitgeo.nn.moments`); 0 for averages alone, as in the paper.
+            (:mod:`pitgeo.nn.moments`), in the encoder about the mean of the neighbours; 0 for averages alone, as in the
+            paper.
 
     Raises:
         ValueError: If an option is not one of those named.
@@ -92,14 +94,14 @@ class Maker:
     graphs: AttentionGraphs
     body: Body
 
-    def stage(self, kind: str, attention: Attention, quantile: float | None) -> nn.Module:
+    def stage(self, kind: str, attention: Attention, quantile: float | None, about: About = "point") -> nn.Module:
         """A ``"layer"`` or ``"block"``; a quantile makes its position-attention local."""
+        made = self.attention(attention, quantile, about)
         if self.body.style == "residual":
-            return ResidualBlock(self.attention(attention, quantile), self.channels)
-        block = {"layer": PaperLayer, "block": PaperBlock}[kind]
-        return block(self.attention(attention, quantile), self.channels)
+            return ResidualBlock(made, self.channels)
+        return {"layer": PaperLayer, "block": PaperBlock}[kind](made, self.channels)
 
-    def attention(self, kind: Attention, quantile: float | None) -> nn.Module:
+    def attention(self, kind: Attention, quantile: float | None, about: About) -> nn.Module:
         """The attention layer of a stage."""
         c, heads = self.channels, self.heads
         if kind == "self":
@@ -109,7 +111,8 @@ class Maker:
             return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
         if quantile is None:
             return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric, moments=moments)
-        return PositionAttention(c, c, heads, positivity, self.lengths(quantile), metric, moments=moments)
+        lengths = self.lengths(quantile)
+        return PositionAttention(c, c, heads, positivity, lengths, metric, moments=moments, moments_about=about)
 
     def lengths(self, quantile: float | None) -> tuple[float, float] | None:
         """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""

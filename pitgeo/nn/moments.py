@@ -7,7 +7,8 @@ With :math:`\alpha^h_{ij}` the weights of a position-attention head that looks :
     y_i = \bigoplus_h \sum_j \alpha^h_{ij} v_j^h
         + \sum_{h, a} W_a^h \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} \, \hat v_j^h
 
-with :math:`\hat v` the first half of the values of a head and :math:`\bigoplus` the concatenation of heads. It is still
+with :math:`\hat v` the first of the values of a head (half of them, or as many as double the sums if that is fewer) and
+:math:`\bigoplus` the concatenation of heads. It is still
 linear in the values, with weights that see distances alone, but not symmetric any more: gradients are within reach, as
 they are of moving least squares, and so is where the mesh ends. Written out,
 
@@ -17,19 +18,35 @@ they are of moving least squares, and so is where the mesh ends. Written out,
 
 so that averages of a few more values do it, and no layer needs other sums. Along an axis of period :math:`L`,
 :math:`\tfrac{L}{2 \pi} \sin \tfrac{2 \pi}{L} (p_j - p_i)_a` takes the place of the difference, for the same reason.
+
+Neighbours on a coarse grid lie lopsided about a point that is not one of it: then even the moment of a constant is not
+zero, and changes with the grid. Where sources come at many resolutions, as an encoder's do, it is taken apart, and the
+two parts have matrices of their own:
+
+.. math::
+    o_{ia}^h = \sum_j \alpha^h_{ij} (p_j - p_i)_a, \qquad
+    \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h = \Bigl( \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h
+        - o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h \Bigr) + o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h.
+
+The first is the moment about the mean of the neighbours, in which a constant does not show, the second says where that
+mean lies, and so where the mesh ends.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 from torch.nn.init import kaiming_normal_
 
 from pitgeo.metric import Metric
 from pitgeo.nn.checks import check_counts
+
+
+About = Literal["point", "mean"]
 
 
 class FirstMoments(nn.Module):
@@ -40,19 +57,25 @@ class FirstMoments(nn.Module):
         heads: Number of heads.
         axes: Axes of the positions.
         metric: Periods of the domain.
+        about: ``"point"``: moments about the point that looks; ``"mean"``: about the mean of its neighbours, and what
+            is missing to the former, through matrices of their own.
 
     Raises:
-        ValueError: If ``axes`` is not positive or does not go with the periods.
+        ValueError: If ``axes`` is not positive or does not go with the periods, or ``about`` is something else.
     """
 
-    def __init__(self, out_channels: int, heads: int, axes: int, metric: Metric) -> None:
+    def __init__(self, out_channels: int, heads: int, axes: int, metric: Metric, about: About = "point") -> None:
         super().__init__()
         check_counts(moments=axes)
+        if about not in ("point", "mean"):
+            raise ValueError(f"Expected moments about the 'point' or the 'mean' of its neighbours (got {about!r})")
         metric.check_dimension(axes)
         self.heads, self.periods = heads, metric.period or (0.0,) * axes
         self.channels = out_channels // heads
-        self.few = (self.channels + 1) // 2  # the values of a head that have moments
-        self.weight = nn.Parameter(torch.empty(out_channels, axes * heads * self.few))
+        parts = sum(2 if period else 1 for period in self.periods)
+        self.few = max(1, self.channels // max(2, parts))  # the values of a head that have moments
+        self.is_apart = about == "mean"
+        self.weight = nn.Parameter(torch.empty(out_channels, (1 + self.is_apart) * axes * heads * self.few))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -67,7 +90,8 @@ class FirstMoments(nn.Module):
             pos: Source positions ``[..., N, D]``, from the origin that :meth:`gather` is given them from.
 
         Returns:
-            ``[..., N, some, C + parts * few]``, with 1 part for every axis, or 2 where it has a period.
+            ``[..., N, some, C + parts * K]``, with 1 part for every axis, or 2 where it has a period, and ``K`` the
+            values that have moments, a constant among them if that is taken apart.
 
         Raises:
             ValueError: If the positions have another number of axes.
@@ -75,7 +99,7 @@ class FirstMoments(nn.Module):
         if pos.shape[-1] != len(self.periods):
             raise ValueError(f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]})")
         value = value.to(pos.dtype).unflatten(-1, (-1, self.channels))
-        few, parts = value[..., : self.few], [value]
+        few, parts = self._few(value), [value]
         with torch.autocast(pos.device.type, enabled=False):
             for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
@@ -89,7 +113,7 @@ class FirstMoments(nn.Module):
         """From averages of what :meth:`spread` gave to those of the values, and what moments add to results.
 
         Args:
-            sums: The averages ``[..., M, some, C + parts * few]`` of some heads.
+            sums: The averages ``[..., M, some, C + parts * K]`` of some heads.
             pos: Target positions ``[..., M, D]``.
             lengths: How far each head looks, ``[heads]``, of all heads.
             heads: Which heads they are.
@@ -99,8 +123,8 @@ class FirstMoments(nn.Module):
             their moments add to all of it.
         """
         value, rest = sums.split([self.channels, sums.shape[-1] - self.channels], -1)
-        few, parts = value[..., : self.few], iter(rest.split(self.few, -1))
-        moments = []
+        few = self._few(value)
+        moments, parts = [], iter(rest.split(few.shape[-1], -1))
         with torch.autocast(pos.device.type, enabled=False):
             for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
@@ -108,6 +132,15 @@ class FirstMoments(nn.Module):
                 else:
                     angle = place * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
-            weight = self.weight.unflatten(1, (len(self.periods), self.heads, -1))[:, :, heads]
+            firsts = torch.stack(moments, -3)  # [..., M, D, some, K]
+            if self.is_apart:
+                constant = firsts[..., -1:] * few[..., :-1].unsqueeze(-3)
+                firsts = torch.cat([firsts[..., :-1] - constant, constant], -3)
+            weight = self.weight.unflatten(1, (-1, self.heads, self.few))[:, :, heads]
             weight = (weight / lengths[heads].view(-1, 1)).flatten(1).to(sums.dtype)
-        return value.flatten(-2), linear(torch.stack(moments, -3).flatten(-3), weight)
+        return value.flatten(-2), linear(firsts.flatten(-3), weight)
+
+    def _few(self, value: Tensor) -> Tensor:
+        """What has moments of values ``[..., C]``: some of them, and 1 if that is taken apart."""
+        few = value[..., : self.few]
+        return pad(few, (0, 1), value=1.0) if self.is_apart else few

@@ -107,7 +107,7 @@ class PiT(LocalDecoder):
         else:
             self.lift = mlp(in_channels, channels, channels)
             self.head = nn.Sequential(nn.LayerNorm(channels), mlp(channels, channels, out_channels))
-        self.encoder = make.stage(body.encoder, encoder, graphs.encoder)
+        self.encoder = make.stage(body.encoder, encoder, graphs.encoder, about="mean")
         self.processor = nn.ModuleList(make.stage("block", processor, None) for _ in range(body.layers))
         self.decoder = make.stage(body.decoder, decoder, graphs.decoder)
         self.output = None if graphs.output is None else make.stage("block", decoder, graphs.output)

@@ -16,7 +16,7 @@ from pitgeo.nn.dense import at_least_single, result_type
 from pitgeo.nn.edge_sums import attend, edge_softmax, message_softmax
 from pitgeo.nn.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
-from pitgeo.nn.moments import FirstMoments
+from pitgeo.nn.moments import About, FirstMoments
 from pitgeo.nn.projection import HeadProjection
 from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighed_edges
 
@@ -45,10 +45,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
-        moments: Axes of the positions, to add first moments, of half of every head's values, to the averages
-            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the sums in the plane (three times in a
-            periodic one); positions may then be shifted, but not turned. Those of all samples of a batch should be
-            about one origin, lest single precision suffer. 0, as in the paper: none.
+        moments: Axes of the positions, to add first moments, of some of every head's values, to the averages
+            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the sums; positions may then be shifted,
+            but not turned. Those of all samples of a batch should be about one origin, lest single precision suffer.
+            0, as in the paper: none.
+        moments_about: ``"point"``, or ``"mean"`` where sources come at other resolutions than those of the training:
+            what the moment of a constant adds, which depends on how the neighbours happen to lie, is taken apart.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -85,13 +87,14 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         metric: Metric | None = None,
         backend: Literal["fused", "reference"] = "fused",
         moments: int = 0,
+        moments_about: About = "point",
     ) -> None:
         super().__init__(aggr="add", node_dim=-2)
         if backend not in ("fused", "reference"):
             raise ValueError(f"Expected 'backend' to be 'fused' or 'reference' (got {backend!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
-        self.moments = FirstMoments(out_channels, heads, moments, self.metric) if moments else None
+        self.moments = None if moments == 0 else FirstMoments(out_channels, heads, moments, self.metric, moments_about)
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         self.backend = backend
 

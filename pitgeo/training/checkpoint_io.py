@@ -104,5 +104,5 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-FORMAT = 5
+FORMAT = 6
 """Number of the checkpoint format; one that differs is refused."""

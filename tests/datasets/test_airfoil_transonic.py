@@ -148,7 +148,7 @@ def test_the_real_files(real):
         assert float(((truth - mean).norm(dim=1) / truth.norm(dim=1)).mean()) == pytest.approx(error, abs=1e-4)
     angles = np.round(10 * np.concatenate([train.x[:, 0, 0], test.x[:, 0, 0]])).astype(int)
     assert sorted(angles.tolist()) == list(range(1, 101))
-    assert dry_run(load_config(CONFIG, [f"data.airfoil_transonic.root={real}"]))[-1] == "parameters: 103,577"
+    assert dry_run(load_config(CONFIG, [f"data.airfoil_transonic.root={real}"]))[-1] == "parameters: 107,673"
 
 
 @real_files

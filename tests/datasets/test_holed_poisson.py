@@ -160,7 +160,7 @@ def test_the_real_file_and_its_split(real):
     mean = torch.stack([sample.y for sample in train]).double().mean(0)
     errors = [float((sample.y - mean).norm() / sample.y.double().norm()) for sample in test]
     assert np.mean(errors) == pytest.approx(0.487, abs=5e-4)
-    assert dry_run(load_config(CONFIG, [f"data.holed_poisson.root={real}"]))[-1] == "parameters: 103,513"
+    assert dry_run(load_config(CONFIG, [f"data.holed_poisson.root={real}"]))[-1] == "parameters: 107,609"
 
 
 @real_file

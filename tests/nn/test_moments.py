@@ -28,24 +28,29 @@ def twin(made, x, sources, targets, hood):
     """A loop over heads, targets and sources."""
     heads, size, axes = made.value.heads, made.value.out_channels // made.value.heads, sources.shape[1]
     out = torch.zeros(len(targets), heads * size, dtype=x.dtype)
-    few = math.ceil(size / 2)
-    matrices = made.moments.weight.view(heads * size, axes, heads, few)
+    periods = made.metric.period or (0.0,) * axes
+    few = max(1, size // max(2, axes + sum(map(bool, periods))))
+    matrices = made.moments.weight.view(heads * size, -1, axes, heads, few)  # one or two of them
     for head, scale in enumerate(made.scale()):
         reach = (made.metric.divisor / scale).sqrt()
         mine = slice(head * size, (head + 1) * size)
         for target in range(len(targets)):
             near = hood.source[hood.target == target]
             weights = (-scale * made.metric.squared(targets[target], sources[near])).softmax(0)
+            average = weights @ (x[near] @ made.value.weight[mine].T)
             for weight, source in zip(weights, near, strict=True):
                 value = weight * made.value.weight[mine] @ x[source]
                 row = out[target].clone()
                 row[mine] = row[mine] + value
                 for axis in range(axes):
                     step = sources[source, axis] - targets[target, axis]
-                    period = made.metric.period[axis] if made.metric.period else 0
-                    if period:
+                    if period := periods[axis]:
                         step = period / (2 * math.pi) * torch.sin(2 * math.pi / period * step)
-                    row = row + matrices[:, axis, head] @ value[:few] * step / reach
+                    if matrices.shape[1] == 1:  # about the point
+                        row = row + matrices[:, 0, axis, head] @ value[:few] * step / reach
+                    else:
+                        row = row + matrices[:, 0, axis, head] @ (value - weight * average)[:few] * step / reach
+                        row = row + matrices[:, 1, axis, head] @ average[:few] * weight * step / reach
                 out = out.index_put((torch.tensor(target),), row)
     return out
 
@@ -53,8 +58,10 @@ def twin(made, x, sources, targets, hood):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("backend", ["fused", "reference"])
 @pytest.mark.parametrize(("channels", "heads"), [(8, 2), (9, 3), (3, 3)])
-def test_it_equals_the_formula(metric, backend, channels, heads):
-    made = layer(PositionAttention, 3, channels, heads=heads, metric=metric, moments=2, backend=backend)
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_it_equals_the_formula(metric, backend, channels, heads, about):
+    options = {"metric": metric, "moments": 2, "moments_about": about, "backend": backend}
+    made = layer(PositionAttention, 3, channels, heads=heads, **options)
     x, sources, targets = torch.rand(40, 3).double(), torch.rand(40, 2).double(), torch.rand(15, 2).double()
     hood = quantile(targets, sources, 0.2, metric)
     out, slow = made(x, (sources, targets), hood), twin(made, x, sources, targets, hood)
@@ -108,8 +115,25 @@ def test_constants_show_where_points_end():
     assert float(out[100]) == pytest.approx(-float(out[0]), abs=1e-12)
 
 
-def test_it_is_linear_and_does_not_see_where_the_origin_is():
-    made = layer(PositionAttention, 4, 8, heads=2, moments=3)
+def test_about_the_mean_a_constant_has_no_moment_but_where_points_end_shows():
+    pos = torch.rand(60, 2).double()
+    hood = quantile(pos, pos, 0.2)
+    point, mean = (layer(PositionAttention, 1, 4, heads=2, moments=2, moments_about=a) for a in ("point", "mean"))
+    second = mean.moments.weight.data.chunk(2, 1)[1]
+    mean.value.load_state_dict(point.value.state_dict())
+    mean.scale.load_state_dict(point.scale.state_dict())
+    x, ones = torch.rand(60, 1).double(), torch.ones(60, 1).double()
+    second.zero_()
+    averages = mean.value(ones)
+    assert torch.allclose(mean(ones, pos, hood), averages, atol=1e-13)
+    assert float((mean(x, pos, hood) - point(x, pos, hood)).detach().abs().max()) > 1e-3
+    mean.moments.weight.data.copy_(torch.cat([point.moments.weight.data] * 2, 1))  # one matrix for both: about the point
+    assert torch.allclose(mean(x, pos, hood), point(x, pos, hood), atol=1e-13)
+
+
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_it_is_linear_and_does_not_see_where_the_origin_is(about):
+    made = layer(PositionAttention, 4, 8, heads=2, moments=3, moments_about=about)
     sample = PointData(pos=torch.rand(60, 3).double(), x=torch.rand(60, 4).double())
 
     def call(data):
@@ -193,14 +217,17 @@ def test_refusals():
         Body(moments=-1)
     with pytest.raises(ValueError, match="expansion"):
         GlobalPositionAttention(3, 4, moments=2, backend="expansion")
+    with pytest.raises(ValueError, match="the 'point' or the 'mean'"):
+        PositionAttention(3, 4, moments=2, moments_about="origin")
     made = PositionAttention(3, 4, moments=2)
     pos = torch.rand(10, 3)
     with pytest.raises(ValueError, match="2 axes"):
         made(torch.rand(10, 3), pos, quantile(pos, pos, 0.5))
 
 
-def test_many_edges_are_taken_in_parts_and_head_by_head(monkeypatch):
-    made = layer(PositionAttention, 3, 8, heads=4, moments=2)
+@pytest.mark.parametrize(("about", "constant"), [("point", 0), ("mean", 1)])
+def test_many_edges_are_taken_in_parts_and_head_by_head(monkeypatch, about, constant):
+    made = layer(PositionAttention, 3, 8, heads=4, moments=2, moments_about=about)
     x, pos = torch.rand(2, 60, 3).double(), torch.rand(60, 2).double()
     hood, sizes = quantile(pos[:20], pos, 0.3), []
     whole = made(x, (pos, pos[:20]), hood)
@@ -209,4 +236,4 @@ def test_many_edges_are_taken_in_parts_and_head_by_head(monkeypatch):
     monkeypatch.setattr(made.moments, "spread", lambda *a: sizes.append(spread(*a).numel()) or spread(*a))
     with torch.no_grad():
         assert torch.allclose(made(x, (pos, pos[:20]), hood), whole, atol=1e-13)
-    assert sizes == [2 * 60 * (2 + 2 * 1)] * 4
+    assert sizes == [2 * 60 * (2 + 2 * (1 + constant))] * 4
