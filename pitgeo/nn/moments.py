@@ -29,7 +29,7 @@ two parts have matrices of their own:
         - o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h \Bigr) + o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h.
 
 The first is the moment about the mean of the neighbours, in which a constant does not show, the second says where that
-mean lies, and so where the mesh ends.
+mean lies, and so where the mesh ends; its matrices start at 0.
 """
 
 from __future__ import annotations
@@ -79,8 +79,11 @@ class FirstMoments(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new initial values."""
+        """Draw new initial values; the matrices of a constant's moments, if they are apart, start at 0."""
         kaiming_normal_(self.weight)
+        if self.is_apart:
+            with torch.no_grad():
+                self.weight.chunk(2, 1)[1].zero_()
 
     def spread(self, value: Tensor, pos: Tensor) -> Tensor:
         """What to average, in the type of the positions.
