@@ -45,7 +45,6 @@ from torch.nn.init import kaiming_normal_
 from pitgeo.metric import Metric
 from pitgeo.nn.checks import check_counts
 
-
 About = Literal["point", "mean"]
 
 

@@ -127,7 +127,7 @@ def test_about_the_mean_a_constant_has_no_moment_but_where_points_end_shows():
     averages = mean.value(ones)
     assert torch.allclose(mean(ones, pos, hood), averages, atol=1e-13)
     assert float((mean(x, pos, hood) - point(x, pos, hood)).detach().abs().max()) > 1e-3
-    mean.moments.weight.data.copy_(torch.cat([point.moments.weight.data] * 2, 1))  # one matrix for both: about the point
+    mean.moments.weight.data.copy_(torch.cat([point.moments.weight.data] * 2, 1))  # now about the point
     assert torch.allclose(mean(x, pos, hood), point(x, pos, hood), atol=1e-13)
 
 
