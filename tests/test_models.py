@@ -23,7 +23,7 @@ from pitgeo.baselines import (
 )
 from pitgeo.data import PointData
 from pitgeo.models import MODELS, Shape
-from pitgeo.nn import LocalDecoder
+from pitgeo.nn import Body, LocalDecoder, PiT
 from pitgeo.nn.blocks import PaperBlock, ResidualBlock
 
 needs_extra = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, reason="needs pitgeo[baselines]")
@@ -124,6 +124,15 @@ def test_what_the_bodies_of_a_pit_are_made_of(body, block, moments):
     layers = [made.encoder.attention, made.decoder.attention, *(stage.attention for stage in made.processor)]
     assert all((layer.moments is not None) == moments for layer in layers)
     assert (options.graphs.skip is not None) == (block is ResidualBlock)
+    if moments:  # in the encoder, whose sources come at many resolutions, a constant's apart, and 0 at the start
+        assert [layer.moments.is_apart for layer in layers] == [True] + [False] * (len(layers) - 1)
+        first, second = made.encoder.attention.moments.weight.chunk(2, 1)
+        assert not second.any() and float(first.detach().abs().min()) > 0
+
+
+def test_an_encoder_of_a_whole_block_has_the_moments_of_an_encoder():
+    made = PiT(4, 1, 16, 2, body=Body(encoder="block", moments=2))
+    assert made.encoder.attention.moments.is_apart and not made.decoder.attention.moments.is_apart
 
 
 IN_PARTS = ["pit", "mlp", "deeponet", "shift_deeponet", "oformer"]

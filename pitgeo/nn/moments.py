@@ -7,10 +7,10 @@ With :math:`\alpha^h_{ij}` the weights of a position-attention head that looks :
     y_i = \bigoplus_h \sum_j \alpha^h_{ij} v_j^h
         + \sum_{h, a} W_a^h \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} \, \hat v_j^h
 
-with :math:`\hat v` the first of the values of a head (half of them, or as many as double the sums if that is fewer) and
-:math:`\bigoplus` the concatenation of heads. It is still
-linear in the values, with weights that see distances alone, but not symmetric any more: gradients are within reach, as
-they are of moving least squares, and so is where the mesh ends. Written out,
+with :math:`\bigoplus` the concatenation of heads, and :math:`\hat v` the first of the values of a head: as many as
+double its sums, but at most half of the values, and at least one. It is still linear in the values, with weights that
+see distances alone, but not symmetric any more: gradients are within reach, as they are of moving least squares, and so
+is where the mesh ends. Written out,
 
 .. math::
     \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h
@@ -20,16 +20,17 @@ so that averages of a few more values do it, and no layer needs other sums. Alon
 :math:`\tfrac{L}{2 \pi} \sin \tfrac{2 \pi}{L} (p_j - p_i)_a` takes the place of the difference, for the same reason.
 
 Neighbours on a coarse grid lie lopsided about a point that is not one of it: then even the moment of a constant is not
-zero, and changes with the grid. Where sources come at many resolutions, as an encoder's do, it is taken apart, and the
-two parts have matrices of their own:
+zero, and changes with the grid. Where sources come at many resolutions, as an encoder's do, it is taken apart, and has
+matrices :math:`V_a^h` of its own, which start at 0. With :math:`\bar v_i^h = \sum_j \alpha^h_{ij} \hat v_j^h`,
 
 .. math::
-    o_{ia}^h = \sum_j \alpha^h_{ij} (p_j - p_i)_a, \qquad
-    \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h = \Bigl( \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h
-        - o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h \Bigr) + o_{ia}^h \sum_j \alpha^h_{ij} \hat v_j^h.
+    \dots + \sum_{h, a} W_a^h \Bigl( \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} \hat v_j^h
+        - o_{ia}^h \bar v_i^h \Bigr) + \sum_{h, a} V_a^h \, o_{ia}^h \bar v_i^h,
+    \qquad o_{ia}^h = \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} .
 
-The first is the moment about the mean of the neighbours, in which a constant does not show, the second says where that
-mean lies, and so where the mesh ends; its matrices start at 0.
+In the first of the two sums a constant does not show: they are moments about the mean of the neighbours, as the head
+weighs them (along an axis with a period, covariances with the sine). The second says where that mean lies, and so where
+the mesh ends. With :math:`V = W` it is the form above.
 """
 
 from __future__ import annotations
@@ -49,25 +50,25 @@ About = Literal["point", "mean"]
 
 
 class FirstMoments(nn.Module):
-    """The matrices :math:`W_a^h`, He-normal at the start, and what has to be averaged for the moments.
+    """The matrices :math:`W_a^h`, and :math:`V_a^h` if there are any, and what has to be averaged for the moments.
+
+    At the start :math:`W` is He-normal for as many inputs as both have together, and :math:`V` is 0.
 
     Args:
         out_channels: Size of all heads' values together, and of the results; divisible by ``heads``.
         heads: Number of heads.
         axes: Axes of the positions.
         metric: Periods of the domain.
-        about: ``"point"``: moments about the point that looks; ``"mean"``: about the mean of its neighbours, and what
-            is missing to the former, through matrices of their own.
+        about: ``"point"``: moments about the point that looks; ``"mean"``: about the mean of its neighbours, and where
+            that is, through matrices of their own.
 
     Raises:
-        ValueError: If ``axes`` is not positive or does not go with the periods, or ``about`` is something else.
+        ValueError: If ``axes`` is not positive or does not go with the periods.
     """
 
     def __init__(self, out_channels: int, heads: int, axes: int, metric: Metric, about: About = "point") -> None:
         super().__init__()
         check_counts(moments=axes)
-        if about not in ("point", "mean"):
-            raise ValueError(f"Expected moments about the 'point' or the 'mean' of its neighbours (got {about!r})")
         metric.check_dimension(axes)
         self.heads, self.periods = heads, metric.period or (0.0,) * axes
         self.channels = out_channels // heads
@@ -78,7 +79,7 @@ class FirstMoments(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new initial values; the matrices of a constant's moments, if they are apart, start at 0."""
+        """Draw new initial values."""
         kaiming_normal_(self.weight)
         if self.is_apart:
             with torch.no_grad():

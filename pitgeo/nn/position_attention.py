@@ -46,11 +46,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
         moments: Axes of the positions, to add first moments, of some of every head's values, to the averages
-            (:mod:`pitgeo.nn.moments`): gradients come within reach, for twice the sums; positions may then be shifted,
-            but not turned. Those of all samples of a batch should be about one origin, lest single precision suffer.
-            0, as in the paper: none.
+            (:mod:`pitgeo.nn.moments`): gradients come within reach, for up to twice the sums; positions may then be
+            shifted, but not turned. Those of all samples of a batch should be about one origin, lest single precision
+            suffer. 0, as in the paper: none.
         moments_about: ``"point"``, or ``"mean"`` where sources come at other resolutions than those of the training:
-            what the moment of a constant adds, which depends on how the neighbours happen to lie, is taken apart.
+            what the moment of a constant adds, which depends on how the neighbours happen to lie, is taken apart, for
+            one more sum an axis.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -92,6 +93,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         super().__init__(aggr="add", node_dim=-2)
         if backend not in ("fused", "reference"):
             raise ValueError(f"Expected 'backend' to be 'fused' or 'reference' (got {backend!r})")
+        if moments_about not in ("point", "mean"):
+            raise ValueError(f"Expected 'moments_about' to be 'point' or 'mean' (got {moments_about!r})")
         self.value = HeadProjection(in_channels, out_channels, heads)
         self.metric = metric or Metric()
         self.moments = None if moments == 0 else FirstMoments(out_channels, heads, moments, self.metric, moments_about)

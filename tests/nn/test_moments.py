@@ -29,8 +29,7 @@ def twin(made, x, sources, targets, hood):
     """A loop over heads, targets and sources."""
     heads, size, axes = made.value.heads, made.value.out_channels // made.value.heads, sources.shape[1]
     out = torch.zeros(len(targets), heads * size, dtype=x.dtype)
-    periods = made.metric.period or (0.0,) * axes
-    few = max(1, size // max(2, axes + sum(map(bool, periods))))
+    periods, few = made.metric.period or (0.0,) * axes, made.moments.few
     matrices = made.moments.weight.view(heads * size, -1, axes, heads, few)  # one or two of them
     for head, scale in enumerate(made.scale()):
         reach = (made.metric.divisor / scale).sqrt()
@@ -58,7 +57,7 @@ def twin(made, x, sources, targets, hood):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("backend", ["fused", "reference"])
-@pytest.mark.parametrize(("channels", "heads"), [(8, 2), (9, 3), (3, 3)])
+@pytest.mark.parametrize(("channels", "heads"), [(8, 2), (9, 3), (3, 3), (16, 2)])
 @pytest.mark.parametrize("about", ["point", "mean"])
 def test_it_equals_the_formula(metric, backend, channels, heads, about):
     options = {"metric": metric, "moments": 2, "moments_about": about, "backend": backend}
@@ -72,6 +71,23 @@ def test_it_equals_the_formula(metric, backend, channels, heads, about):
         torch.autograd.grad(out.square().sum(), given), torch.autograd.grad(slow.square().sum(), given), strict=True
     ):
         assert torch.allclose(mine, theirs, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("period", "axes", "channels", "few"),
+    [
+        ((), 1, 16, 8),
+        ((), 2, 16, 8),
+        ((), 3, 16, 5),
+        ((1.0,), 1, 16, 8),
+        ((1.0, 1.0), 2, 16, 4),
+        ((0.0, 1.0), 2, 7, 2),
+        ((), 2, 3, 1),
+        ((), 2, 1, 1),
+    ],
+)
+def test_how_many_values_have_moments(period, axes, channels, few):
+    assert PositionAttention(3, channels, metric=Metric(period), moments=axes).moments.few == few
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -120,15 +136,16 @@ def test_about_the_mean_a_constant_has_no_moment_but_where_points_end_shows():
     pos = torch.rand(60, 2).double()
     hood = quantile(pos, pos, 0.2)
     point, mean = (layer(PositionAttention, 1, 4, heads=2, moments=2, moments_about=a) for a in ("point", "mean"))
-    mean.reset_parameters()
     mean.value.load_state_dict(point.value.state_dict())
     mean.scale.load_state_dict(point.scale.state_dict())
     x, ones = torch.rand(60, 1).double(), torch.ones(60, 1).double()
-    averages = mean.value(ones)
-    assert torch.allclose(mean(ones, pos, hood), averages, atol=1e-13)
-    assert float((mean(x, pos, hood) - point(x, pos, hood)).detach().abs().max()) > 1e-3
-    mean.moments.weight.data.copy_(torch.cat([point.moments.weight.data] * 2, 1))  # now about the point
-    assert torch.allclose(mean(x, pos, hood), point(x, pos, hood), atol=1e-13)
+    first, weight = point.moments.weight.data, mean.moments.weight.data
+    weight.copy_(torch.cat([first, torch.zeros_like(first)], 1))
+    assert torch.allclose(mean(ones, pos, hood), mean.value(ones), rtol=0, atol=1e-13)
+    assert float((point(ones, pos, hood) - point.value(ones)).detach().abs().max()) > 1e-2
+    assert float((mean(x, pos, hood) - mean.value(x)).detach().abs().max()) > 1e-2
+    weight.copy_(torch.cat([first, first], 1))  # now about the point
+    assert torch.allclose(mean(x, pos, hood), point(x, pos, hood), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("about", ["point", "mean"])
@@ -146,8 +163,10 @@ def test_it_is_linear_and_does_not_see_where_the_origin_is(about):
         assert_rigid_motion_invariant(call, sample, tolerance=1e-3)
 
 
-def test_positions_far_from_the_origin_in_single_precision():
-    made = layer(PositionAttention, 4, 8, heads=2, lengths=(0.05, 0.2), moments=2, dtype=torch.float32)
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_positions_far_from_the_origin_in_single_precision(about):
+    options = {"lengths": (0.05, 0.2), "moments": 2, "moments_about": about}
+    made = layer(PositionAttention, 4, 8, heads=2, dtype=torch.float32, **options)
     x, pos = torch.rand(80, 4), torch.rand(80, 2) + 500
     hood = quantile(pos, pos, 0.1)
     single = made(x, pos, hood)
@@ -155,10 +174,11 @@ def test_positions_far_from_the_origin_in_single_precision():
     assert float((single - whole).detach().abs().max() / whole.detach().abs().max()) < 1e-5
 
 
-def test_values_in_double_and_positions_in_single_precision():
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_values_in_double_and_positions_in_single_precision(about):
     x, pos = torch.rand(30, 4).double(), torch.rand(30, 2)
     hood = quantile(pos, pos, 0.3)
-    made = layer(PositionAttention, 4, 8, heads=2, moments=2)
+    made = layer(PositionAttention, 4, 8, heads=2, moments=2, moments_about=about)
     out = made(x, pos, hood)
     assert out.dtype == torch.float64 and torch.allclose(out, made(x, pos.double(), hood), atol=1e-4)
     whole = layer(GlobalPositionAttention, 4, 8, heads=2, moments=2)
@@ -167,8 +187,10 @@ def test_values_in_double_and_positions_in_single_precision():
     assert torch.allclose(out, whole(x.unsqueeze(0), pos.double().unsqueeze(0)), atol=1e-4)
 
 
-def test_half_precision_keeps_the_geometry():
-    made = layer(PositionAttention, 4, 8, heads=2, lengths=(0.02, 0.1), moments=2, dtype=torch.float32)
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_half_precision_keeps_the_geometry(about):
+    options = {"lengths": (0.02, 0.1), "moments": 2, "moments_about": about}
+    made = layer(PositionAttention, 4, 8, heads=2, dtype=torch.float32, **options)
     pos, x = torch.rand(200, 2), torch.rand(200, 4)
     hood = quantile(pos, pos, 0.05)
     whole = made(x, pos, hood)
@@ -179,8 +201,9 @@ def test_half_precision_keeps_the_geometry():
     )
 
 
-def test_a_head_that_looks_everywhere_alike_has_gradients():
-    made = PositionAttention(4, 8, heads=2, moments=2)
+@pytest.mark.parametrize("about", ["point", "mean"])
+def test_a_head_that_looks_everywhere_alike_has_gradients(about):
+    made = PositionAttention(4, 8, heads=2, moments=2, moments_about=about)
     made.scale.raw.data.zero_()
     pos = torch.rand(20, 2)
     made(torch.rand(20, 4), pos, quantile(pos, pos, 0.5)).square().sum().backward()
@@ -203,6 +226,7 @@ def test_a_compiled_model_gives_the_same():
     torch._dynamo.reset()
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2)
     model = PiT(3, 1, channels=16, heads=2, graphs=graphs, body=Body(layers=1, moments=2))
+    torch.nn.init.normal_(model.encoder.attention.moments.weight)  # some start at 0
     prepare = Compose((LatentMesh("farthest", ratio=0.3), graphs))
     batch = Batch.from_data_list([prepare(PointData(pos=torch.rand(n, 2), x=torch.rand(n, 1))) for n in (40, 60)])
     prepared = model.prepare(batch)
@@ -217,8 +241,8 @@ def test_refusals():
         Body(moments=-1)
     with pytest.raises(ValueError, match="expansion"):
         GlobalPositionAttention(3, 4, moments=2, backend="expansion")
-    with pytest.raises(ValueError, match="the 'point' or the 'mean'"):
-        PositionAttention(3, 4, moments=2, moments_about="origin")
+    with pytest.raises(ValueError, match="'moments_about' to be 'point' or 'mean'"):
+        PositionAttention(3, 4, moments_about="origin")
     made = PositionAttention(3, 4, moments=2)
     pos = torch.rand(10, 3)
     with pytest.raises(ValueError, match="2 axes"):

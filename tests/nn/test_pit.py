@@ -218,6 +218,7 @@ def test_a_quadrature_on_a_shared_mesh_compiled_recomputed_and_in_chunks():
     torch.manual_seed(0)
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2, quadrature=True)
     made = PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(layers=1, moments=2)).double()
+    torch.nn.init.normal_(made.encoder.attention.moments.weight)  # some start at 0
     data = made.graphs(samples()[0])
     whole = made(data)
     assert torch.allclose(made.in_chunks(data, 7), whole, atol=1e-12)
@@ -260,6 +261,7 @@ def test_bad_input_is_refused(call, message):
 def test_moments_of_samples_far_apart_in_single_precision():
     torch.manual_seed(0)
     made = PiT(3, 1, channels=16, heads=2, body=Body(layers=1, lengths=(0.05, 1.0), moments=2))
+    torch.nn.init.normal_(made.encoder.attention.moments.weight)  # some start at 0
     data = [PointData(pos=torch.rand(60, 2) + shift, x=torch.rand(60, 1)) for shift in (0, 5000)]
     data = [LatentMesh("farthest", number=20)(one) for one in data]
     both = made(Batch.from_data_list(data)).detach()
