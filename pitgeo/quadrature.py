@@ -17,6 +17,7 @@ from pitgeo.neighbors import batch_pointer, check_positions
 
 _OUTSIDE = 4.0  # how much larger than those about it a simplex is that fills a hole or bay between the points
 _SAME = 1e-2  # how near to a circumsphere a corner is that lies on it, in shortest edges: as squares
+_FLAT = 1e-12  # how thin points lie, next to their extent, that span an axis less: qhull fails on some of these
 
 
 def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -67,9 +68,12 @@ def _along_line(pos: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
-    axes = pos.shape[1]
+    axes, centred = pos.shape[1], pos - pos.mean(0)
+    spread = np.linalg.svd(centred, compute_uv=False)
+    if len(spread) < axes or spread[-1] <= _FLAT * spread[0]:
+        raise _flat(pos)
     try:
-        mesh = Delaunay(pos - pos.mean(0))
+        mesh = Delaunay(centred)
     except QhullError as error:
         raise _flat(pos) from error
     corners, places = mesh.simplices, mesh.points[mesh.simplices]

@@ -224,7 +224,7 @@ def test_resume_refuses_what_does_not_fit(
     checkpoint["pitgeo"]["format"] = 9
     (tmp_path / "old").mkdir()
     torch.save(checkpoint, tmp_path / "old" / "last.ckpt")
-    assert "format 5 (got 9" in error(capsys, "train", config, "--output", tmp_path / "old", "--resume")
+    assert "format 6 (got 9" in error(capsys, "train", config, "--output", tmp_path / "old", "--resume")
 
 
 def test_mistakes_take_one_line(run: Path, plates: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

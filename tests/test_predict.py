@@ -181,7 +181,7 @@ def test_mistakes_get_one_clear_line(run, tmp_path, capsys):
     newer = torch.load(checkpoint, weights_only=True)
     newer["pitgeo"]["format"] = 99
     torch.save(newer, tmp_path / "newer.ckpt")
-    assert "format 5 (got 99" in refuse(run, tmp_path, capsys, tmp_path / "newer.ckpt", meshes(run)[0])
+    assert "format 6 (got 99" in refuse(run, tmp_path, capsys, tmp_path / "newer.ckpt", meshes(run)[0])
     for name, spoil in (
         ("facts.ckpt", lambda c: c["pitgeo"]["shape"].pop("extent")),
         ("weights.ckpt", lambda c: c["state_dict"].pop("model.lift.0.weight")),

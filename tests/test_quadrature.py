@@ -141,6 +141,14 @@ def test_points_that_do_not_span_their_axes_are_refused(pos):
         quadrature_weights(pos)
 
 
+def test_points_that_are_flat_but_for_rounding_are_refused_however_they_lie():
+    for seed in range(40):  # of some, qhull made simplices with a corner at infinity
+        torch.manual_seed(seed)
+        pos = torch.cat([torch.rand(40, 2), 1e-14 * torch.rand(40, 1)], -1).double()
+        with pytest.raises(ValueError, match="Expected points that"):
+            quadrature_weights(pos)
+
+
 @pytest.mark.parametrize("pos", [torch.arange(6).view(3, 2), torch.rand(5), torch.full((5, 2), torch.nan)])
 def test_what_is_no_positions_is_refused(pos):
     with pytest.raises(ValueError, match=r"in pos|pos to be floating-point"):
