@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -15,9 +15,9 @@ from pitgeo.neighborhood import Neighborhood
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import Body, Maker
 from pitgeo.nn.checks import check_input
-from pitgeo.nn.dense import DenseLayout
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.interpolation import NEAREST, interpolate
+from pitgeo.nn.latent_code import Code, LatentPoints, middle_of, seen_from
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
@@ -130,7 +130,7 @@ class PiT(LocalDecoder):
         self._check(data)
         data = self.graphs(data)
         code = self._encode(data)
-        there = _centred(data, "output", code.middle)
+        there = seen_from(data, "output", code.middle)
         skip = code.hidden if data.coincide("latent", "output") else None
         if self.body.style == "residual":
             skip = self._skip(data, code)
@@ -158,7 +158,7 @@ class PiT(LocalDecoder):
         """
         self._check(data)
         data = copy.copy(self.graphs(data))
-        where = self._where(data)
+        where = LatentPoints.of(data)
         data.latent_layout = where.layout
         for layer in self.modules():
             if isinstance(layer, (GlobalPositionAttention, SelfPositionAttention)):
@@ -188,7 +188,7 @@ class PiT(LocalDecoder):
         count = len(data.points("output")[0])
         return in_parts(lambda rows: self._decode(data, code, rows, graph(rows)), count, size)
 
-    def encode(self, data: PointData) -> _Code:
+    def encode(self, data: PointData) -> Code:
         """What the values at all output points are made of.
 
         Raises:
@@ -198,20 +198,20 @@ class PiT(LocalDecoder):
         self._check(data)
         return self._encode(replace(self.graphs, decoder=None, output=None, skip=None)(data))
 
-    def decode(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
+    def decode(self, data: PointData, code: Code, rows: Rows = None) -> Tensor:
         """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
         rows = slice(None) if rows is None else rows
         if data.has_graph("decoder"):
             return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
         return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
 
-    def _decode(self, data: PointData, code: _Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
+    def _decode(self, data: PointData, code: Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
         """From the latent points to some of the output points, with their decoder's graph."""
         skip = self._skip(data, code, rows) if self.body.style == "residual" else None
-        pos = (code.latent, _centred(data, "output", code.middle)[rows])
+        pos = (code.latent, seen_from(data, "output", code.middle)[rows])
         return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
 
-    def _skip(self, data: PointData, code: _Code, rows: Rows = None) -> Tensor:
+    def _skip(self, data: PointData, code: Code, rows: Rows = None) -> Tensor:
         """The lifted coordinates and values of output points; values that are not known there are interpolated."""
         if data.coincide("input", "output"):
             return code.lifted if rows is None else code.lifted[..., rows, :]
@@ -229,36 +229,19 @@ class PiT(LocalDecoder):
         coords = pos if x.dim() == 2 else pos.expand(x.shape[0], -1, -1)
         return self._run(from_positions, self.lift, torch.cat([coords, x], -1))
 
-    def _encode(self, data: PointData) -> _Code:
+    def _encode(self, data: PointData) -> Code:
         """From the input points to the latent ones."""
-        middle = self._middle(data)
-        here, latent = (_centred(data, kind, middle) for kind in ("input", "latent"))
+        middle = middle_of(data) if self.body.moments else None  # moments are precise about it
+        here, latent = (seen_from(data, kind, middle) for kind in ("input", "latent"))
         lifted = self._lifted(data.pos, data.x)
-        where = self._where(data)
+        where = LatentPoints.of(data)
         skip = lifted if data.coincide("input", "latent") else None
         hood = self._graph(data, 0, "encoder")
         weights = data.get("quadrature") if self.graphs.quadrature else None
         hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent), weights))
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
-        return _Code(where.flat(hidden), lifted, latent, where, middle)
-
-    def _middle(self, data: PointData) -> Tensor | None:
-        """The middle of every sample's latent points, about which moments are precise; ``None`` where it is no use."""
-        latent, samples = data.points("latent")
-        if self.body.moments == 0 or samples is None:
-            return None
-        sums = latent.new_zeros(data.samples, latent.shape[1] + 1)
-        sums = sums.index_add(0, samples, torch.cat([latent, torch.ones_like(latent[:, :1])], 1))
-        return sums[:, :-1] / sums[:, -1:].clamp(min=1)
-
-    def _where(self, data: PointData) -> _Where:
-        shared = data.x.dim() == 3
-        latent, batch = data.points("latent")
-        layout = data.get("latent_layout")
-        if not isinstance(layout, DenseLayout):  # none, or those of samples that were batched since
-            layout = DenseLayout.of(None if shared else batch, latent.shape[0], None if shared else data.samples)
-        return _Where(latent if shared else layout.dense(latent), layout, shared)
+        return Code(where.flat(hidden), lifted, latent, where, middle)
 
     def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
         return data.graph(graph) if self.body.attention[place] == "position" else None
@@ -273,7 +256,7 @@ class PiT(LocalDecoder):
         place: int,
         x: Tensor,
         skip: Tensor | None,
-        where: _Where,
+        where: LatentPoints,
         hood: Neighborhood | None,
         pos: tuple[Tensor, Tensor],
         quadrature: Tensor | None = None,
@@ -303,38 +286,6 @@ class PiT(LocalDecoder):
             raise ValueError("Expected no latent mesh with self-attention in the encoder (got one)")
         if self.body.attention[2] != "position" and not data.coincide("latent", "output"):
             raise ValueError("Expected the output points to be the latent ones with self-attention in the decoder")
-
-
-@dataclass(frozen=True, eq=False)
-class _Where:
-    """The latent points as dense layers want them."""
-
-    pos: Tensor
-    layout: DenseLayout
-    shared: bool
-
-    def dense(self, x: Tensor) -> Tensor:
-        return x if self.shared else self.layout.dense(x)
-
-    def flat(self, x: Tensor) -> Tensor:
-        return x if self.shared else self.layout.flat(x)
-
-
-@dataclass(frozen=True, eq=False)
-class _Code:
-    """What the encoder and the processor make of a sample."""
-
-    hidden: Tensor
-    lifted: Tensor
-    latent: Tensor
-    where: _Where
-    middle: Tensor | None
-
-
-def _centred(data: PointData, kind: str, middle: Tensor | None) -> Tensor:
-    """Positions for attention, from the middle of their sample if it has one."""
-    pos, batch = data.points(kind)
-    return pos if middle is None else pos - middle.index_select(0, cast(Tensor, batch))
 
 
 def _he_normal(module: nn.Module) -> None:

@@ -42,14 +42,14 @@ class Rollout(nn.Module):
         self.steps = steps
 
     def forward(self, data: PointData) -> Tensor:
-        """All steps."""
+        """All steps; of a window of a series (:mod:`pitgeo.training.windows`) as many as ``data.window`` says."""
         if not data.coincide("input", "output"):
             raise ValueError(
                 "Expected output points that are the input points where predictions become inputs (got others)"
             )
         data = copy.copy(data)
         steps = []
-        for _ in range(self.steps):
+        for _ in range(data.get("window", self.steps)):
             step = self.model(data)
             if step.shape[-1] != 1:
                 raise ValueError(f"Expected one value a point from a step of the model (got {step.shape[-1]})")

@@ -10,6 +10,7 @@ from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.training.windows import cut, starts
 
 
 def collate(samples: Sequence[PointData], numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
@@ -34,12 +35,20 @@ class BatchLoader:
         samples: The samples.
         batch_size: Samples of a batch, on all devices together; the last batch of an epoch may be smaller.
         seed: Orders the samples anew every epoch; ``None`` keeps them in order.
+        windows: Of time series, the steps of a window in every epoch, the last number for all that follow; a batch
+            then has windows in place of samples. Empty: whole series.
 
     Raises:
-        ValueError: If there is no sample, or the batch size is not positive.
+        ValueError: If there is no sample, the batch size is not positive, or a window is longer than the series.
     """
 
-    def __init__(self, samples: Sequence[PointData], batch_size: int, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        samples: Sequence[PointData],
+        batch_size: int,
+        seed: int | None = None,
+        windows: Sequence[int] = (),
+    ) -> None:
         if len(samples) == 0:
             raise ValueError("Expected at least one sample (got none)")
         if batch_size < 1:
@@ -47,6 +56,9 @@ class BatchLoader:
         self.samples = samples
         self.batch_size = batch_size
         self.seed = seed
+        self.windows = tuple(windows)
+        steps = samples[0].y.shape[-1] if windows else 0
+        self._starts = {size: np.asarray(starts(steps, size)) for size in self.windows}
         self.epoch = 0
         self.position = 0
         self.rank = 0
@@ -57,18 +69,22 @@ class BatchLoader:
         self.rank, self.world = rank, world
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, wherever the loader stands."""
-        return -(-len(self.samples) // self.batch_size)
+        """Batches of the whole epoch that the next batch belongs to."""
+        return self.batches(self.epoch + self._is_over)
+
+    def batches(self, epoch: int) -> int:
+        """Batches of an epoch."""
+        return -(-self._count(epoch) // self.batch_size)
 
     def __iter__(self) -> Iterator[PointData]:
-        if self.position >= len(self):
+        if self._is_over:
             self.epoch += 1
             self.position = 0
         order = self._order()
-        while self.position < len(self):
+        while not self._is_over:
             numbers = order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
             self.position += 1
-            yield collate(self.samples, numbers) if self.world == 1 else self._share(numbers)
+            yield self._batch(numbers) if self.world == 1 else self._share(numbers)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands."""
@@ -78,15 +94,36 @@ class BatchLoader:
         """Go on from where another loader stood."""
         self.epoch, self.position = int(state["epoch"]), int(state["position"])
 
+    @property
+    def _is_over(self) -> bool:
+        """Whether the epoch has no batch left."""
+        return self.position >= self.batches(self.epoch)
+
+    def _size(self, epoch: int) -> int | None:
+        """The steps of a window; ``None`` for whole series."""
+        return self.windows[min(epoch, len(self.windows) - 1)] if self.windows else None
+
+    def _count(self, epoch: int) -> int:
+        """Samples, or windows of them."""
+        size = self._size(epoch)
+        return len(self.samples) * (1 if size is None else len(self._starts[size]))
+
     def _order(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        count = len(self.samples)
+        count = self._count(self.epoch)
         return (
             np.arange(count) if self.seed is None else np.random.default_rng((self.seed, self.epoch)).permutation(count)
         )
 
+    def _batch(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
+        size = self._size(self.epoch)
+        if size is None:
+            return collate(self.samples, numbers)
+        places = self._starts[size]
+        return cut(collate(self.samples, numbers // len(places)), places[numbers % len(places)], size)
+
     def _share(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
         own = numbers[self.rank :: self.world]
-        batch = collate(self.samples, own if len(own) else numbers[:1])
+        batch = self._batch(own if len(own) else numbers[:1])
         batch["together"] = len(numbers)
         batch["weight"] = len(own) * self.world / len(numbers)
         return batch

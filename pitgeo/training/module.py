@@ -88,7 +88,8 @@ class OperatorModule(LightningModule):
         values = (model or self.model)(data) if rows is None else self.model(data, rows)
         values = values if values.dtype == torch.float64 else values.float()
         some = None if rows is None else (rows, len(data.points("output")[0]))
-        values = self.target_scaling.unscale(values, grid, some)
+        if data.get("window") is None:  # windows are of series, whose values are not scaled
+            values = self.target_scaling.unscale(values, grid, some)
         return values if len(self.sizes) == 0 else self._averaged(values, data, rows)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
