@@ -49,7 +49,7 @@ class Rollout(nn.Module):
             )
         data = copy.copy(data)
         steps = []
-        for _ in range(data.get("window", self.steps)):
+        for _ in range(data.get("window") or self.steps):
             step = self.model(data)
             if step.shape[-1] != 1:
                 raise ValueError(f"Expected one value a point from a step of the model (got {step.shape[-1]})")
