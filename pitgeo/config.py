@@ -63,10 +63,10 @@ class TrainingConfig(_Table):
     ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
     of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
     output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
-    activations again in the backward pass, to hold fewer. ``windows``, for data that are rolled out, has a step of
-    training predict so many steps of a series, one number for every equal share of the epochs, as in ``[1, 4]``; empty:
-    all of them, as in the paper (:mod:`pitgeo.training.windows`). With ``deterministic``, torch uses deterministic
-    algorithms alone, or raises where it has none.
+    activations again in the backward pass, to hold fewer. ``window``, for data that are rolled out, has a step of
+    training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
+    them, as in the paper (:mod:`pitgeo.training.window`). With ``deterministic``, torch uses deterministic algorithms
+    alone, or raises where it has none.
     """
 
     epochs: PositiveInt = 100
@@ -86,7 +86,7 @@ class TrainingConfig(_Table):
     start_from: str = ""
     query_points: PositiveInt | None = None
     checkpoint_activations: bool = False
-    windows: tuple[PositiveInt, ...] = ()
+    window: Annotated[int, Field(ge=0)] = 0
     deterministic: bool = False
 
     @property
@@ -118,11 +118,14 @@ class RunConfig(_Table):
         rollout = getattr(self.data.options, "rollout", 1)
         if rollout > 1 and is_scaled:
             raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
-        if max(self.training.windows, default=1) > rollout:
+        window = self.training.window
+        if window and rollout == 1:
             raise ValueError(
-                f"Expected training.windows of at most the {rollout} step{'s' if rollout > 1 else ''} that "
-                f"data.name = {self.data.name!r} has (got {list(self.training.windows)})"
+                f"Expected no training.window where predictions do not become inputs, as with data.name = "
+                f"{self.data.name!r} (got {window}); leave it out"
             )
+        if window and rollout % window:
+            raise ValueError(f"Expected training.window to divide the {rollout} steps of a series (got {window})")
         return self
 
     def transform(self, box_scale: float | None) -> Compose:

@@ -112,6 +112,8 @@ def train(
                 len(held_out),
                 output,
             )
+            if config.training.window:
+                log.info("A training step predicts %d of their %d steps", config.training.window, module.model.steps)
             checkpoint = fit(module, samples, held_out, output, resume, progress)
         if not first:
             return Trained(checkpoint, {})
@@ -148,6 +150,7 @@ def dry_run(config: RunConfig) -> list[str]:
         f"latent points: {latent.shape[0]}",
         f"output points: {output.shape[0]}",
         f"output channels: {sample.y.shape[1]} ({', '.join(labels)})",
+        *([f"training: on windows of {steps} of {options.rollout} steps"] if (steps := config.training.window) else []),
         f"model: {config.model.name}, tried on {tried}",
         f"parameters: {parameter_count(model):,}",
     ]

@@ -70,6 +70,11 @@ class Scaling(nn.Module):
         self.register_buffer("is_log", is_log)
         self.has_logs = bool(is_log.any())
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing."""
+        return not self.has_logs and bool((self.mean == 0).all() and (self.std == 1).all())
+
     @classmethod
     def identity(cls, channels: int) -> Scaling:
         """A scaling of ``channels`` channels that changes nothing."""

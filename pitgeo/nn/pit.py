@@ -17,7 +17,8 @@ from pitgeo.nn.body import Body, Maker
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.interpolation import NEAREST, interpolate
-from pitgeo.nn.latent_code import Code, LatentPoints, middle_of, seen_from
+from pitgeo.nn.latent_code import LatentCode
+from pitgeo.nn.latent_points import LatentPoints, middle_of, seen_from
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
@@ -188,7 +189,7 @@ class PiT(LocalDecoder):
         count = len(data.points("output")[0])
         return in_parts(lambda rows: self._decode(data, code, rows, graph(rows)), count, size)
 
-    def encode(self, data: PointData) -> Code:
+    def encode(self, data: PointData) -> LatentCode:
         """What the values at all output points are made of.
 
         Raises:
@@ -198,20 +199,20 @@ class PiT(LocalDecoder):
         self._check(data)
         return self._encode(replace(self.graphs, decoder=None, output=None, skip=None)(data))
 
-    def decode(self, data: PointData, code: Code, rows: Rows = None) -> Tensor:
+    def decode(self, data: PointData, code: LatentCode, rows: Rows = None) -> Tensor:
         """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
         rows = slice(None) if rows is None else rows
         if data.has_graph("decoder"):
             return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
         return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
 
-    def _decode(self, data: PointData, code: Code, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
+    def _decode(self, data: PointData, code: LatentCode, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
         """From the latent points to some of the output points, with their decoder's graph."""
         skip = self._skip(data, code, rows) if self.body.style == "residual" else None
         pos = (code.latent, seen_from(data, "output", code.middle)[rows])
         return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
 
-    def _skip(self, data: PointData, code: Code, rows: Rows = None) -> Tensor:
+    def _skip(self, data: PointData, code: LatentCode, rows: Rows = None) -> Tensor:
         """The lifted coordinates and values of output points; values that are not known there are interpolated."""
         if data.coincide("input", "output"):
             return code.lifted if rows is None else code.lifted[..., rows, :]
@@ -229,9 +230,9 @@ class PiT(LocalDecoder):
         coords = pos if x.dim() == 2 else pos.expand(x.shape[0], -1, -1)
         return self._run(from_positions, self.lift, torch.cat([coords, x], -1))
 
-    def _encode(self, data: PointData) -> Code:
+    def _encode(self, data: PointData) -> LatentCode:
         """From the input points to the latent ones."""
-        middle = middle_of(data) if self.body.moments else None  # moments are precise about it
+        middle = middle_of(data) if self.body.moments else None
         here, latent = (seen_from(data, kind, middle) for kind in ("input", "latent"))
         lifted = self._lifted(data.pos, data.x)
         where = LatentPoints.of(data)
@@ -241,7 +242,7 @@ class PiT(LocalDecoder):
         hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent), weights))
         for block in self.processor:
             hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
-        return Code(where.flat(hidden), lifted, latent, where, middle)
+        return LatentCode(where.flat(hidden), lifted, latent, where, middle)
 
     def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
         return data.graph(graph) if self.body.attention[place] == "position" else None

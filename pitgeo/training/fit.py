@@ -29,7 +29,6 @@ from pitgeo.training.place import Place, PlaceEnvironment
 from pitgeo.training.progress import Progress
 from pitgeo.training.random_state import RandomState
 from pitgeo.training.stop_on_signal import StopOnSignal
-from pitgeo.training.windows import epoch_windows
 
 log = logging.getLogger(__name__)
 
@@ -89,12 +88,11 @@ def _fit(
             training.batch_size,
             place.world,
         )
-    windows = epoch_windows(training.windows, training.epochs) if training.windows else []
-    loader = BatchLoader(train, training.batch_size, training.seed, windows)
+    loader = BatchLoader(train, training.batch_size, training.seed, training.window)
     held_out = [BatchLoader(validation, training.batch_size)] if validation else []
     for every in (loader, *held_out):
         every.shard(place.rank, place.world)
-    module.steps = sum(loader.batches(epoch) for epoch in range(training.epochs))
+    module.steps = len(loader) * training.epochs
     history, checkpoints = History(output / "metrics.csv"), Checkpoints(output)
     last = checkpoints.last
     done = int(read_checkpoint(last)["global_step"]) if resume else 0
@@ -153,7 +151,6 @@ def _trainer(
         deterministic=training.deterministic or None,
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
-        reload_dataloaders_every_n_epochs=int(bool(training.windows)),  # their numbers of batches differ
         gradient_clip_val=training.clip,
         logger=TensorBoardLogger(output, name="tensorboard", version="", purge_step=done + 1 if done else None),
         callbacks=callbacks,

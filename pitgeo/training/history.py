@@ -25,8 +25,9 @@ COLUMNS = ("epoch", "train_loss", "val_error", "lr", "seconds", "cpu_seconds")
 class History(Callback):
     """Write ``epoch, train_loss, val_error, lr, seconds, cpu_seconds`` of every epoch to a CSV file and to the loggers.
 
-    ``train_loss`` is the mean over the samples of the epoch as they were met, ``lr`` the last one used, ``seconds``
-    the time of the epoch with its validation, ``cpu_seconds`` what the process used of the processors meanwhile, which
+    ``train_loss`` is the mean over the samples of the epoch as they were met (with ``training.window``, over windows,
+    of a few steps, while ``val_error`` is of whole series), ``lr`` the last one used, ``seconds`` the time of the epoch
+    with its validation, ``cpu_seconds`` what the process used of the processors meanwhile, which
     other programs do not lengthen. The rows, and the sums of an unfinished epoch, are in the checkpoint: a
     resumed run writes the whole table.
 

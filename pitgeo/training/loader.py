@@ -10,7 +10,7 @@ from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.training.windows import cut, starts
+from pitgeo.training.window import cut, window_starts
 
 
 def collate(samples: Sequence[PointData], numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
@@ -35,20 +35,14 @@ class BatchLoader:
         samples: The samples.
         batch_size: Samples of a batch, on all devices together; the last batch of an epoch may be smaller.
         seed: Orders the samples anew every epoch; ``None`` keeps them in order.
-        windows: Of time series, the steps of a window in every epoch, the last number for all that follow; a batch
-            then has windows in place of samples. Empty: whole series.
+        window: Of time series, how many steps a batch has of each: it has windows in place of samples then, and an
+            epoch has all windows of all samples. 0: whole series.
 
     Raises:
-        ValueError: If there is no sample, the batch size is not positive, or a window is longer than the series.
+        ValueError: If there is no sample, the batch size is not positive, or windows do not fill the series.
     """
 
-    def __init__(
-        self,
-        samples: Sequence[PointData],
-        batch_size: int,
-        seed: int | None = None,
-        windows: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, samples: Sequence[PointData], batch_size: int, seed: int | None = None, window: int = 0) -> None:
         if len(samples) == 0:
             raise ValueError("Expected at least one sample (got none)")
         if batch_size < 1:
@@ -56,9 +50,8 @@ class BatchLoader:
         self.samples = samples
         self.batch_size = batch_size
         self.seed = seed
-        self.windows = tuple(windows)
-        steps = samples[0].y.shape[-1] if windows else 0
-        self._starts = {size: np.asarray(starts(steps, size)) for size in self.windows}
+        self.window = window
+        self._starts = window_starts(samples[0].y.shape[-1], window) if window else np.zeros(1, np.int64)
         self.epoch = 0
         self.position = 0
         self.rank = 0
@@ -69,19 +62,15 @@ class BatchLoader:
         self.rank, self.world = rank, world
 
     def __len__(self) -> int:
-        """Batches of the whole epoch that the next batch belongs to."""
-        return self.batches(self.epoch + self._is_over)
-
-    def batches(self, epoch: int) -> int:
-        """Batches of an epoch."""
-        return -(-self._count(epoch) // self.batch_size)
+        """Batches of a whole epoch, wherever the loader stands."""
+        return -(-self._count // self.batch_size)
 
     def __iter__(self) -> Iterator[PointData]:
-        if self._is_over:
+        if self.position >= len(self):
             self.epoch += 1
             self.position = 0
         order = self._order()
-        while not self._is_over:
+        while self.position < len(self):
             numbers = order[self.position * self.batch_size : (self.position + 1) * self.batch_size]
             self.position += 1
             yield self._batch(numbers) if self.world == 1 else self._share(numbers)
@@ -95,31 +84,20 @@ class BatchLoader:
         self.epoch, self.position = int(state["epoch"]), int(state["position"])
 
     @property
-    def _is_over(self) -> bool:
-        """Whether the epoch has no batch left."""
-        return self.position >= self.batches(self.epoch)
-
-    def _size(self, epoch: int) -> int | None:
-        """The steps of a window; ``None`` for whole series."""
-        return self.windows[min(epoch, len(self.windows) - 1)] if self.windows else None
-
-    def _count(self, epoch: int) -> int:
+    def _count(self) -> int:
         """Samples, or windows of them."""
-        size = self._size(epoch)
-        return len(self.samples) * (1 if size is None else len(self._starts[size]))
+        return len(self.samples) * len(self._starts)
 
     def _order(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        count = self._count(self.epoch)
+        count = self._count
         return (
             np.arange(count) if self.seed is None else np.random.default_rng((self.seed, self.epoch)).permutation(count)
         )
 
     def _batch(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
-        size = self._size(self.epoch)
-        if size is None:
-            return collate(self.samples, numbers)
-        places = self._starts[size]
-        return cut(collate(self.samples, numbers // len(places)), places[numbers % len(places)], size)
+        sample, place = np.divmod(numbers, len(self._starts))
+        batch = collate(self.samples, sample)
+        return cut(batch, self._starts[place], self.window) if self.window else batch
 
     def _share(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
         own = numbers[self.rank :: self.world]

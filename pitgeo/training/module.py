@@ -61,6 +61,11 @@ class OperatorModule(LightningModule):
     ) -> None:
         super().__init__()
         prepare_model(model, training)
+        if training.window and not (inputs.is_identity and targets.is_identity):
+            raise ValueError(
+                f"Expected scalings that change nothing with training.window = {training.window}, as predictions "
+                f"become inputs (got others); take Scaling.identity"
+            )
         self.model = model
         self.input_scaling = inputs
         self.target_scaling = targets
@@ -88,7 +93,7 @@ class OperatorModule(LightningModule):
         values = (model or self.model)(data) if rows is None else self.model(data, rows)
         values = values if values.dtype == torch.float64 else values.float()
         some = None if rows is None else (rows, len(data.points("output")[0]))
-        if data.get("window") is None:  # windows are of series, whose values are not scaled
+        if data.get("window") is None:  # else they are not scaled, see __init__
             values = self.target_scaling.unscale(values, grid, some)
         return values if len(self.sizes) == 0 else self._averaged(values, data, rows)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from torch import nn
 
 from pitgeo.config import TrainingConfig
+from pitgeo.nn import Rollout
 
 
 def prepare_model(model: nn.Module, training: TrainingConfig) -> None:
     """Tell a model how it is trained, or refuse an option that it does not have.
 
     ``query_points`` needs a model with ``has_local_decoder`` true, whose ``forward(data, rows)`` gives the values at
-    some output points alone; ``checkpoint_activations`` one with an attribute of that name, in itself or a part of it.
+    some output points alone; ``checkpoint_activations`` one with an attribute of that name, in itself or a part of it;
+    ``window`` a roll-out.
 
     Raises:
         ValueError: If the model cannot do what is asked for; the message names the option.
@@ -31,4 +33,9 @@ def prepare_model(model: nn.Module, training: TrainingConfig) -> None:
         raise ValueError(
             f"Expected a model that can compute activations again with training.checkpoint_activations (got a {name}); "
             f"leave the option out, or take the model 'pit'"
+        )
+    if training.window and not isinstance(model, Rollout):
+        raise ValueError(
+            f"Expected a model that is rolled out, a pitgeo.nn.Rollout, with training.window = {training.window} "
+            f"(got a {name}); leave the option out"
         )
