@@ -113,7 +113,10 @@ class RunConfig(_Table):
             raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
         scalings = (self.scaling.inputs, self.scaling.targets)
         if "point" in scalings and not getattr(self.data.options, "is_regular", True):
-            raise ValueError("Expected other scalings than 'point' with a grading, which moves the points (got it)")
+            raise ValueError(
+                f"Expected scaling.inputs and scaling.targets of 'none' or 'channel' with a grading, which moves the "
+                f"points (got {scalings[0]!r} and {scalings[1]!r})"
+            )
         is_scaled = scalings != ("none", "none")
         rollout = getattr(self.data.options, "rollout", 1)
         if rollout > 1 and is_scaled:

@@ -28,7 +28,7 @@ class History(Callback):
     ``train_loss`` is the mean over the samples of the epoch as they were met (with ``training.window``, over windows,
     of a few steps, while ``val_error`` is of whole series), ``lr`` the last one used, ``seconds`` the time of the epoch
     with its validation, ``cpu_seconds`` what the process used of the processors meanwhile, which other programs do not
-    lengthen. The rows, and the sums of an unfinished epoch, are in the checkpoint: a resumed run writes the whole table.
+    lengthen. The rows, and the sums of an unfinished epoch, are in the checkpoint: a resumed run writes all.
 
     Args:
         path: The CSV file.
