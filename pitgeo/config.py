@@ -8,10 +8,11 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
+from pitgeo.config_messages import messages
 from pitgeo.datasets import DATASETS
 from pitgeo.models import MODELS
 from pitgeo.transforms import Compose, UnitBox
@@ -205,7 +206,7 @@ def parse_config(
         # JSON's strict mode: no string becomes a number, yet lists become tuples.
         return run.model_validate_json(json.dumps(plain, default=str), strict=True)
     except ValidationError as error:
-        raise ConfigError("; ".join(_messages(error, run, source, sources))) from None
+        raise ConfigError("; ".join(messages(error, run, source, sources))) from None
 
 
 def to_toml(config: RunConfig) -> str:
@@ -264,80 +265,6 @@ def _put(table: dict[str, Any], key: str, value: Any, source: str) -> None:
         if not isinstance(table, dict):
             raise ConfigError(f"{source}: {'.'.join(parents[:depth])} is not a table")
     table[last] = value
-
-
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        yield prefix + name
-        if (table := _table_of(field.annotation)) is not None:
-            yield from _keys(table, f"{prefix}{name}.")
-
-
-def _table_of(annotation: Any) -> type[BaseModel] | None:
-    for kind in (annotation, *get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return kind
-    return None
-
-
-def _messages(error: ValidationError, run: type[RunConfig], source: str, sources: Mapping[str, str]) -> list[str]:
-    """One message a key; the alternatives of a union are joined."""
-    messages: dict[tuple[str, str], list[str]] = {}
-    known = list(_keys(run))
-    for entry in error.errors(include_url=False):
-        key = ".".join(str(part) for part in entry["loc"])
-        if entry["type"] != "extra_forbidden":
-            while key not in known and "." in key:  # pydantic adds the member of a union, or the index in a list
-                key = key.rpartition(".")[0]
-        exact = [text for name, text in sources.items() if _within(key, name)]
-        within = [text for name, text in sources.items() if _within(name, key)]
-        origin = exact[0] if exact else within[0] if len(within) == 1 else source  # of several, any may be the mistake
-        if entry["type"] == "extra_forbidden":
-            found, wanted, got = f"{origin}: unknown key {key!r}", _suggest(key, known), ""
-        elif entry["type"] == "missing":
-            found, wanted, got = f"{origin}: the key {key!r} is missing", "", ""
-        else:
-            found, wanted = f"{origin}: {key}: expected ", _expected(entry)
-            got = "" if entry["type"] == "value_error" else f" (got {json.dumps(entry['input'], default=str)})"
-            if entry["type"] == "literal_error" and (near := _near(entry)):
-                got += f"; did you mean {near!r}?"
-        messages.setdefault((found, got), []).append(wanted)
-    return [
-        found + " or ".join(dict.fromkeys(sorted(wanted, key=len))) + got for (found, got), wanted in messages.items()
-    ]
-
-
-def _within(key: str, table: str) -> bool:
-    return f"{key}.".startswith(f"{table}.")
-
-
-def _expected(entry: Any) -> str:
-    message = str(entry["msg"])
-    for prefix in ("Value error, Expected ", "Value error, ", "Input should be "):
-        message = message.removeprefix(prefix)
-    if entry["type"] == "model_type" or "object" in message:
-        message = "a table"
-    if entry["type"] == "literal_error":
-        message = f"one of {message}" if " or " in message else message
-    return message
-
-
-def _near(entry: Any) -> str:
-    names = str(entry["ctx"]["expected"]).split("'")[1::2]
-    return next(iter(difflib.get_close_matches(str(entry["input"]), names, 1)), "")
-
-
-def _suggest(key: str, known: Sequence[str]) -> str:
-    parent, _, last = key.rpartition(".")
-    siblings = [name.rpartition(".")[2] for name in known if name.rpartition(".")[0] == parent]
-    prefix = f"{parent}." if parent else ""
-    if near := difflib.get_close_matches(last, siblings, 1):
-        return f"; did you mean '{prefix}{near[0]}'?"
-    elsewhere = [name for name in known if name.rpartition(".")[2] == last]
-    if siblings and not elsewhere:
-        return f"; the keys there are {', '.join(repr(prefix + name) for name in siblings)}"
-    near = elsewhere or difflib.get_close_matches(key, known, 1, 0)
-    return f"; did you mean {near[0]!r}?"
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
