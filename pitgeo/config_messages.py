@@ -19,7 +19,7 @@ def messages(error: ValidationError, run: type[BaseModel], source: str, sources:
         source: Where the configuration is from.
         sources: Where the values of some keys are from, if from elsewhere.
     """
-    found_at: dict[tuple[str, str], list[str]] = {}
+    wanted_where: dict[tuple[str, str], list[str]] = {}
     known = list(_keys(run))
     for entry in error.errors(include_url=False):
         key = ".".join(str(part) for part in entry["loc"])
@@ -38,9 +38,10 @@ def messages(error: ValidationError, run: type[BaseModel], source: str, sources:
             got = "" if entry["type"] == "value_error" else f" (got {json.dumps(entry['input'], default=str)})"
             if entry["type"] == "literal_error" and (near := _near(entry)):
                 got += f"; did you mean {near!r}?"
-        found_at.setdefault((found, got), []).append(wanted)
+        wanted_where.setdefault((found, got), []).append(wanted)
     return [
-        found + " or ".join(dict.fromkeys(sorted(wanted, key=len))) + got for (found, got), wanted in found_at.items()
+        found + " or ".join(dict.fromkeys(sorted(wanted, key=len))) + got
+        for (found, got), wanted in wanted_where.items()
     ]
 
 
