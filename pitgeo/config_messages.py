@@ -34,7 +34,7 @@ def messages(error: ValidationError, run: type[BaseModel], source: str, sources:
         elif entry["type"] == "missing":
             found, wanted, got = f"{origin}: the key {key!r} is missing", "", ""
         else:
-            found, wanted = f"{origin}: {key}: expected ", _expected(entry)
+            found, wanted = f"{origin}: {key}: expected " if key else f"{origin}: expected ", _expected(entry)
             got = "" if entry["type"] == "value_error" else f" (got {json.dumps(entry['input'], default=str)})"
             if entry["type"] == "literal_error" and (near := _near(entry)):
                 got += f"; did you mean {near!r}?"

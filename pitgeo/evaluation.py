@@ -117,7 +117,7 @@ def evaluate(
         )
     metrics = checkpoint.parent / "metrics.csv"
     if metrics.exists():
-        plots.loss_curves(metrics, folder / "pictures" / "loss.png")
+        plots.loss_curves(metrics, folder / "pictures" / "loss.png", config.training.window)
     write_json(folder / "evaluation.json", result)
     write_report(folder)
     return result

@@ -193,7 +193,7 @@ def test_ties_survive_the_unit_box() -> None:
 
 def test_a_period_and_a_unit_box_do_not_go_together() -> None:
     table = {"data": {"name": "elasticity"}, "model": {"name": "pit"}}
-    with pytest.raises(ConfigError, match="period"):
+    with pytest.raises(ConfigError, match=r"^configuration: expected scaling.box = 'none' with a period"):
         parse_config(table, ["scaling.box='unit'", "model.pit.period=[1.0, 1.0]"])
 
 

@@ -101,6 +101,11 @@ def test_loss_curves(tmp_path: Path, figures: list[Figure]) -> None:
         "training loss (lowest 0.25 at epoch 2)",
         "validation error (lowest 0.3 at epoch 2)",
     ]
+    for window, steps in ((1, "1 step"), (4, "4 steps")):
+        plots.loss_curves(table, tmp_path / "loss.png", window)
+        training, validation = (line.get_label() for line in figures[-1].axes[0].lines)
+        assert training == f"training loss, {steps} at a time (lowest 0.25 at epoch 2)"
+        assert validation == "validation error (lowest 0.3 at epoch 2)"
 
 
 @pytest.mark.parametrize("text", ["", "epoch,train_loss\n", "epoch,lr\n1,2\n", "epoch,train_loss\n1,nan\n"])

@@ -18,12 +18,13 @@ _NAMES = {"train_loss": "training loss", "val_error": "validation error"}
 _KINDS = {"local": ORANGE, "cross": ORANGE, "global": BLUE}
 
 
-def loss_curves(metrics_csv: Path | str, output: Path | str) -> Path:
+def loss_curves(metrics_csv: Path | str, output: Path | str, window: int = 0) -> Path:
     """Draw every loss and error of a run's ``metrics.csv`` over the epochs, on a logarithmic axis.
 
     Args:
         metrics_csv: Table with a column ``epoch`` and columns named ``*loss*`` or ``*error*`` (cells may be empty).
         output: The PNG file to write.
+        window: Of how many steps of a series the training loss is; 0 for all.
 
     Returns:
         The file written.
@@ -38,7 +39,8 @@ def loss_curves(metrics_csv: Path | str, output: Path | str) -> Path:
         style = "-" if name.startswith("train") else "--"
         ax.plot(epochs, values, style, color=color, linewidth=1.4, marker="." if len(epochs) < 30 else "")
         best = int(np.argmin(values))
-        text = f"{_NAMES.get(name, name.replace('_', ' '))} (lowest {values[best]:.3g} at epoch {epochs[best]:g})"
+        of = f", {window} step{'s' if window > 1 else ''} at a time" if window and name.startswith("train") else ""
+        text = f"{_NAMES.get(name, name.replace('_', ' '))}{of} (lowest {values[best]:.3g} at epoch {epochs[best]:g})"
         ax.lines[-1].set_label(text)
     ax.set_yscale("log")
     plain_numbers(ax.yaxis)
