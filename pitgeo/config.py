@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from pitgeo.config_messages import messages
 from pitgeo.datasets import DATASETS
 from pitgeo.models import MODELS
+from pitgeo.nn.rollout import check_window
 from pitgeo.transforms import Compose, UnitBox
 
 if sys.version_info >= (3, 11):
@@ -128,8 +129,8 @@ class RunConfig(_Table):
                 f"Expected no training.window where predictions do not become inputs, as with data.name = "
                 f"{self.data.name!r} (got {window}); leave it out"
             )
-        if window and rollout % window:
-            raise ValueError(f"Expected training.window to divide the {rollout} steps of a series (got {window})")
+        if window:
+            check_window(rollout, window)
         return self
 
     def transform(self, box_scale: float | None) -> Compose:

@@ -25,7 +25,6 @@ from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
-from pitgeo.nn import Rollout
 from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.training.loader import collate
@@ -162,8 +161,7 @@ def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     if points[0] > TRIED_POINTS:
         return f"no sample: this takes long with {len(samples[0].pos)} points"
     batch = collate(samples, range(len(samples) if sum(points) <= TRIED_POINTS else 1))
-    if isinstance(model, Rollout):
-        model.steps = 1  # the others are alike
+    batch["window"] = 1  # of a roll-out one step: the others are alike
     with torch.inference_mode():
         model.eval()(batch)
     return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"

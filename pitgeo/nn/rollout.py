@@ -10,6 +10,12 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 
 
+def check_window(steps: int, size: int) -> None:
+    """Raise a ``ValueError`` unless windows of so many steps are together all of a series, every step once."""
+    if steps % size:
+        raise ValueError(f"Expected training.window to divide the {steps} steps of a series (got {size})")
+
+
 class Rollout(nn.Module):
     r"""Predict step after step, each from the last ones, its own predictions among them.
 

@@ -10,7 +10,8 @@ from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.training.window import cut, window_starts
+from pitgeo.nn.rollout import check_window
+from pitgeo.training.window import cut
 
 
 def collate(samples: Sequence[PointData], numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
@@ -51,7 +52,11 @@ class BatchLoader:
         self.batch_size = batch_size
         self.seed = seed
         self.window = window
-        self._starts = window_starts(samples[0].y.shape[-1], window) if window else np.zeros(1, np.int64)
+        self._starts = np.zeros(1, np.int64)
+        if window:
+            steps = samples[0].y.shape[-1]
+            check_window(steps, window)
+            self._starts = np.arange(0, steps, window)
         self.epoch = 0
         self.position = 0
         self.rank = 0

@@ -15,21 +15,6 @@ import torch
 from pitgeo.data import PointData
 
 
-def window_starts(steps: int, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Where windows of so many steps begin, that together are all of a series, every step once.
-
-    Raises:
-        ValueError: If they do not fill the series.
-
-    Example:
-        >>> window_starts(20, 5).tolist()
-        [0, 5, 10, 15]
-    """
-    if steps % size:
-        raise ValueError(f"Expected training.window to divide the {steps} steps of a series (got {size})")
-    return np.arange(0, steps, size)
-
-
 def cut(batch: PointData, first: np.ndarray[Any, np.dtype[np.int64]], size: int) -> PointData:
     """The window of every sample of a batch; ``window`` in the result is its size, for :class:`pitgeo.nn.Rollout`.
 
