@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import random
@@ -34,6 +33,7 @@ from pitgeo.training import (
     read_checkpoint,
 )
 from pitgeo.training.random_state import RandomState
+from tests.trained import At, rows, send
 
 SAMPLES, BATCH, EPOCHS = 10, 4, 3
 STEPS = 3  # of an epoch
@@ -73,28 +73,6 @@ def module(**options: Any) -> OperatorModule:
         TrainingConfig(**training),
         facts={"format": FORMAT, "config": {}},
     )
-
-
-class At(Callback):
-    """Do something after a step, counted over the run from 1."""
-
-    def __init__(self, step: int, action: Callable[[], None]) -> None:
-        self.step, self.action = step, action
-
-    def on_train_batch_end(self, trainer: Any, *others: Any) -> None:
-        if trainer.global_step == self.step:
-            self.action()
-
-
-def send(number: int) -> Callable[[], None]:
-    return lambda: os.kill(os.getpid(), number)
-
-
-def rows(folder: Path) -> list[dict[str, str]]:
-    with open(folder / "metrics.csv", newline="") as file:
-        table = list(csv.DictReader(file))
-    assert all(float(row["cpu_seconds"]) > 0 for row in table)
-    return [{key: value for key, value in row.items() if not key.endswith("seconds")} for row in table]
 
 
 def same(first: Any, second: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch.callbacks import Callback
 
 from pitgeo.config import ConfigError, TrainingConfig, load_config
 from pitgeo.data import PointData
@@ -21,6 +19,7 @@ from pitgeo.nn import PointwiseMLP, Rollout
 from pitgeo.run import dry_run
 from pitgeo.scaling import Scaling
 from pitgeo.training import FORMAT, BatchLoader, InterruptionError, OperatorModule, fit, read_checkpoint
+from tests.trained import At, rows, send
 
 KNOWN, STEPS, SAMPLES = 3, 6, 5
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -88,11 +87,6 @@ def module(window: int, epochs: int = 3) -> OperatorModule:
     return OperatorModule(model, *none, training, facts={"format": FORMAT, "config": {}})
 
 
-def rows(folder: Path) -> list[dict[str, str]]:
-    with open(folder / "metrics.csv", newline="") as file:
-        return [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in csv.DictReader(file)]
-
-
 def test_training_goes_through_windows_validation_through_series(tmp_path: Path) -> None:
     made, calls = module(2, epochs=1), []
     made.model.model.register_forward_hook(lambda model, *_: calls.append(model.training))
@@ -108,24 +102,13 @@ def test_training_goes_through_windows_validation_through_series(tmp_path: Path)
     assert float(rows(tmp_path)[0]["val_error"]) == pytest.approx(float(sum(errors)) / 2, rel=1e-5)
 
 
-class Stop(Callback):
-    """Interrupt after a step, counted over the run from 1."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_train_batch_end(self, trainer: Any, *others: Any) -> None:
-        if trainer.global_step == self.step:
-            signal.raise_signal(signal.SIGTERM)
-
-
 def test_resumed_runs_end_with_the_same_weights(tmp_path: Path) -> None:
     fit(module(2), samples(), samples(2), tmp_path / "straight")
     whole = read_checkpoint(tmp_path / "straight" / "last.ckpt")
     for step in (3, 4):  # amid an epoch, after its last batch
         folder = tmp_path / str(step)
         with pytest.raises(InterruptionError, match=f"after step {step} of 12"):
-            fit(module(2), samples(), samples(2), folder, callbacks=[Stop(step)])
+            fit(module(2), samples(), samples(2), folder, callbacks=[At(step, send(signal.SIGTERM))])
         fit(module(2), samples(), samples(2), folder, resume=True)
         resumed = read_checkpoint(folder / "last.ckpt")
         assert whole["global_step"] == resumed["global_step"] == 12
