@@ -261,7 +261,7 @@ def test_text_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = replace(
         plate(), field_data={"solver": np.array(["steady", "k-eps"])}, point_data={"tag": np.array(["a"] * 25)}
     )
-    monkeypatch.setattr("pitgeo.describe.description.read_mesh", lambda path: named)
+    monkeypatch.setattr("pitgeo.describe.description.read", lambda path: named)
     found = by_check(describe([path]))["text"]
     assert found[0].startswith("point field 'tag': not numbers (<U1 in 0.vtu)")
     assert found[1].startswith("field of the mesh 'solver': not numbers")
@@ -363,7 +363,7 @@ def test_text_fits_a_terminal(tmp_path: Path) -> None:
 def test_sets_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = written(tmp_path, plate(0), plate(1))
     inlet = replace(plate(0), point_sets={"inlet": np.array([0, 1])}, cell_sets={"steel": (np.array([3]),)})
-    monkeypatch.setattr("pitgeo.describe.description.read_mesh", {paths[0]: inlet, paths[1]: plate(1)}.__getitem__)
+    monkeypatch.setattr("pitgeo.describe.description.read", {paths[0]: inlet, paths[1]: plate(1)}.__getitem__)
     description = describe(paths)
     assert description.point_sets == {"inlet": 1} and description.cell_sets == {"steel": 1}
     assert "inlet (1 of 2 files)" in format_description(description)

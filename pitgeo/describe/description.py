@@ -12,7 +12,8 @@ from pitgeo.describe.facts import MeshFacts, Place, mesh_facts
 from pitgeo.describe.field import Field, collect_fields
 from pitgeo.describe.files import mesh_files
 from pitgeo.describe.suggestion import suggestion
-from pitgeo.mesh import read_mesh
+from pitgeo.mesh import Note, summary
+from pitgeo.mesh.reading import read
 
 IN_SPACE = frozenset({".vtk", ".vtp", ".vtu"})
 """Formats that have no planar meshes: points have three coordinates there."""
@@ -74,6 +75,7 @@ class Description:
         fields: The fields.
         point_sets: In how many files each named set of points is.
         cell_sets: In how many files each named set of cells is.
+        readings: What readers did that is not literally what the files hold, one line a kind.
         findings: What could go wrong.
         suggestion: A start of a configuration, as TOML.
     """
@@ -91,6 +93,7 @@ class Description:
     fields: tuple[FieldSummary, ...]
     point_sets: dict[str, int]
     cell_sets: dict[str, int]
+    readings: tuple[str, ...]
     findings: tuple[Finding, ...]
     suggestion: str
 
@@ -112,13 +115,16 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
     files = mesh_files(paths)
     names = [file.name for file in files]
     meshes: list[MeshFacts] = []
-    read: list[Path] = []
+    read_files: list[Path] = []
+    notes: list[tuple[str, Sequence[Note]]] = []
     unreadable: dict[str, str] = {}
     for file in progress(files):
         label = file.name if names.count(file.name) == 1 else file.as_posix()
         try:
-            meshes.append(mesh_facts(read_mesh(file), file, label))
-            read.append(file)
+            mesh = read(file)
+            meshes.append(mesh_facts(mesh, file, label))
+            notes.append((label, mesh.notes))
+            read_files.append(file)
         except (ValueError, OSError, ImportError) as error:
             unreadable[file.as_posix()] = " ".join(str(error).split()).removeprefix(f"{file}: ")
     if not meshes:
@@ -126,7 +132,7 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
         raise ValueError(
             f"Expected mesh files that can be read (got {len(files)}, of which none can; the first is {name}: {reason})"
         )
-    return _describe(paths, files, read, meshes, unreadable)
+    return _describe(paths, files, read_files, meshes, summary(notes, len(meshes)), unreadable)
 
 
 def _describe(
@@ -134,6 +140,7 @@ def _describe(
     files: Sequence[Path],
     read: Sequence[Path],
     meshes: Sequence[MeshFacts],
+    readings: Sequence[str],
     unreadable: dict[str, str],
 ) -> Description:
     fields = collect_fields(meshes)
@@ -156,6 +163,7 @@ def _describe(
         fields=tuple(_summary(field) for field in fields),
         point_sets=_sets(meshes, "points"),
         cell_sets=_sets(meshes, "cells"),
+        readings=tuple(readings),
         findings=tuple(Finding(check, text) for check, text in run_checks(meshes, fields)),
         suggestion=suggestion(paths, files, len(unreadable), fields, len(meshes)),
     )

@@ -39,6 +39,7 @@ def format_description(description: Description) -> str:
             *_head(description),
             *_fields(description),
             *_section("Cannot be read", [f"{name}: {reason}" for name, reason in description.unreadable.items()]),
+            *_section("How files were read", description.readings),
             *_section("What could go wrong", [finding.text for finding in description.findings]),
             *(["", "Nothing found that could go wrong"] if not description.findings else []),
             "",

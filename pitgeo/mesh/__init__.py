@@ -6,6 +6,7 @@ refused with one clear error.
 
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields
 from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.notes import Note, summary
 from pitgeo.mesh.reading import from_meshio, read_mesh
 from pitgeo.mesh.series import SERIES, Series, read_series, write_series
 from pitgeo.mesh.writing import WRITABLE, result_name, write_mesh
@@ -14,6 +15,7 @@ __all__ = [
     "SERIES",
     "WRITABLE",
     "Mesh",
+    "Note",
     "Series",
     "cell_fields",
     "centroids",
@@ -22,6 +24,7 @@ __all__ = [
     "read_mesh",
     "read_series",
     "result_name",
+    "summary",
     "write_mesh",
     "write_series",
 ]

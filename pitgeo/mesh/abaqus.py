@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
+from pitgeo.mesh.notes import Note
 
 Parameters = dict[str, str]
 
 
 def read_sets(
-    path: Path, widths: Sequence[int]
+    path: Path, widths: Sequence[int], notes: list[Note]
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[NDArray[np.int64]]]]:
     """Sets of points and of cells, as :class:`~pitgeo.mesh.raw.Raw` holds them.
 
     Args:
         path: The file.
         widths: Nodes of the cells of every ``*ELEMENT`` block, in their order.
+        notes: Gets a note of what a set refers to and is not there.
     """
     points: list[int] = []
     blocks: list[list[int]] = []
@@ -38,9 +38,9 @@ def read_sets(
             if "ELSET" in options:
                 cell_sets.setdefault(options["ELSET"], []).extend(blocks[-1])
         elif keyword == "NSET" and "NSET" in options:
-            point_sets.setdefault(options["NSET"], []).extend(_numbers(path, options, words, point_sets))
+            point_sets.setdefault(options["NSET"], []).extend(_numbers(notes, options, words, point_sets))
         elif keyword == "ELSET" and "ELSET" in options:
-            cell_sets.setdefault(options["ELSET"], []).extend(_numbers(path, options, words, cell_sets))
+            cell_sets.setdefault(options["ELSET"], []).extend(_numbers(notes, options, words, cell_sets))
     return (
         {name: _positions(points, members) for name, members in point_sets.items()},
         {name: [_positions(block, members) for block in blocks] for name, members in cell_sets.items()},
@@ -67,7 +67,7 @@ def _keywords(text: str) -> Iterator[tuple[str, Parameters, list[list[str]]]]:
     yield keyword, options, words
 
 
-def _numbers(path: Path, options: Parameters, words: list[list[str]], sets: dict[str, list[int]]) -> list[int]:
+def _numbers(notes: list[Note], options: Parameters, words: list[list[str]], sets: dict[str, list[int]]) -> list[int]:
     if "GENERATE" in options:
         bounds = [[int(word) for word in line] for line in words]
         return [n for first, last, *step in bounds for n in range(first, last + 1, step[0] if step else 1)]
@@ -79,7 +79,7 @@ def _numbers(path: Path, options: Parameters, words: list[list[str]], sets: dict
         elif word.upper() in known:
             found += known[word.upper()]
         else:
-            log.warning("%s: a set refers to %r, which is not there and left out", path, word)
+            notes.append(Note("set left out", f"a set refers to {word!r}, which is not there and left out"))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.exodus_cells import ORDER, kind_of, side_nodes
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
-
-log = logging.getLogger(__name__)
 
 Numbers = NDArray[np.int64]
 
@@ -62,8 +60,6 @@ def read_exodus(path: Path) -> Raw:
         nodes = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
         kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, nodes, strict=True)]
         steps = len(file.dimensions.get("time_step", ()))
-        if steps > 1:
-            log.info("%s: the first of %d time steps is read", path, steps)
         raw = Raw(
             points=points,
             cells=[(kind, part[:, ORDER.get(kind, slice(None))]) for kind, part in zip(kinds, nodes, strict=True)],
@@ -71,6 +67,8 @@ def read_exodus(path: Path) -> Raw:
             field_data=_fields(file, "glo", _global_variables(file)) if steps else {},
             point_sets=_sets(file, "ns", "node set", "node_ns"),
         )
+        if steps > 1:
+            raw.notes.append(Note("one of several times", f"the first of {steps} time steps is read"))
         if steps:
             joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes]))
             ends = np.cumsum([len(part) for part in nodes])[:-1]
@@ -80,7 +78,7 @@ def read_exodus(path: Path) -> Raw:
             other_parts = raw.cell_sets.get(name)
             is_taken = other_parts is not None and not all(map(np.array_equal, other_parts, parts))
             raw.cell_sets[f"{name} (elements)" if is_taken else name] = parts
-        for name, members in _side_sets(path, file, axes, elements, kinds, nodes).items():
+        for name, members in _side_sets(raw.notes, file, axes, elements, kinds, nodes).items():
             other = raw.point_sets.get(name)
             is_taken = other is not None and not np.array_equal(np.unique(other), members)
             raw.point_sets[f"{name} (sides)" if is_taken else name] = members
@@ -200,7 +198,7 @@ def _element_sets(file: Any, nodes: list[Numbers]) -> dict[str, list[NDArray[Any
 
 
 def _side_sets(
-    path: Path, file: Any, axes: int, elements: list[str], kinds: list[str], nodes: list[Numbers]
+    notes: list[Note], file: Any, axes: int, elements: list[str], kinds: list[str], nodes: list[Numbers]
 ) -> dict[str, Numbers]:
     sides = _sets(file, "ss", "side set", "side_ss")
     ends = np.cumsum([0, *(len(part) for part in nodes)])
@@ -214,7 +212,8 @@ def _side_sets(
             own = nodes[place][owners[here] - ends[place]]
             part = side_nodes(element, kind, axes, own, sides[name][here] + 1)
             if part is None:
-                log.warning("%s: the set %r is left out: its sides of %s elements are not known", path, name, element)
+                text = f"the set {name!r} is left out: its sides of {element} elements are not known"
+                notes.append(Note("set left out", text))
                 break
             members.append(part)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
+from pitgeo.mesh.notes import Note
 
 Numbers = NDArray[np.int64]
 Things = Literal[b"Nodes", b"Elements"]
@@ -45,12 +44,13 @@ def tidy_gmsh(path: Path, folder: Path) -> Path:
     return copy
 
 
-def read_fields(path: Path, sizes: Mapping[Things, int]) -> dict[bytes, dict[str, NDArray[Any]]]:
+def read_fields(path: Path, sizes: Mapping[Things, int], notes: list[Note]) -> dict[bytes, dict[str, NDArray[Any]]]:
     """The fields ``NodeData`` and ``ElementData``, by the numbers of points and cells; where there is none, NaN.
 
     Args:
         path: The file.
         sizes: How many points and cells there are.
+        notes: Gets a note where one of several fields is chosen.
 
     Raises:
         ValueError: If the numbers of the points or cells of this version are not known here.
@@ -79,7 +79,7 @@ def read_fields(path: Path, sizes: Mapping[Things, int]) -> dict[bytes, dict[str
                     f"numbers {strange}); write the field again, or leave it out"
                 )
             if name in result[kind]:
-                log.info("%s: the last of several fields %r is read", path, name)
+                notes.append(Note("one of several fields", f"the last of several fields {name!r} is read"))
             whole = np.full((len(own), values.shape[1]), np.nan)
             whole[order[places]] = values
             result[kind][name] = whole[:, 0] if whole.shape[1] == 1 else whole

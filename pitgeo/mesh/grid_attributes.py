@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
+from pitgeo.mesh.notes import Note
 
 TYPES = {"f": "Float", "i": "Int", "u": "UInt"}
 LETTERS = {"float": "f", "int": "i", "uint": "u", "char": "i", "uchar": "u", "short": "i"}
@@ -51,20 +50,20 @@ def tied_to(root: Element, path: Path) -> None:
             item.text = str(path.resolve().parent / item.text.strip())
 
 
-def read_field_data(path: Path) -> dict[str, NDArray[Any]]:
-    """Attributes centred on the grid, and information as texts; the log says what cannot be read."""
+def read_field_data(path: Path, notes: list[Note]) -> dict[str, NDArray[Any]]:
+    """Attributes centred on the grid, and information as texts; a note says what cannot be read."""
     found: dict[str, NDArray[Any]] = {}
     for part in (part for grid in ElementTree.parse(path).getroot().iter("Grid") for part in grid if is_whole(part)):
         name = part.get("Name", "")
         if name in found:
-            log.info("%s: the second %r of the grid is left out", path, name)
+            notes.append(Note("left out", f"the second {name!r} of the grid is left out"))
         elif part.tag == "Information":
             found[name] = np.array([part.get("Value", part.text or "")])
         else:
             try:
                 found[name] = _values(path, part)
             except (ValueError, LookupError, OSError, TypeError) as error:
-                log.info("%s: %r of the grid is left out: %s", path, name, error)
+                notes.append(Note("left out", f"{name!r} of the grid is left out: {error}"))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import urllib.parse
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
+from pitgeo.mesh.notes import Note
 
 TYPES = {
     "unsigned_char": "u1",
@@ -33,8 +32,8 @@ HEAD = re.compile(
 )
 
 
-def read_field_data(path: Path) -> dict[str, NDArray[Any]]:
-    """The field data before the points; what is not numbers is left out, and said so in the log."""
+def read_field_data(path: Path, notes: list[Note]) -> dict[str, NDArray[Any]]:
+    """The field data before the points; what is not numbers is left out, which a note says."""
     content = path.read_bytes()
     head = HEAD.match(content)
     found: dict[str, NDArray[Any]] = {}
@@ -48,7 +47,7 @@ def read_field_data(path: Path) -> dict[str, NDArray[Any]]:
             line, position = _line(content, position)
         name, width, count, kind = line.decode().split()
         if kind.lower() not in TYPES:
-            log.info("%s: the field data %s and what follows it are left out (type %s)", path, name, kind)
+            notes.append(Note("left out", f"the field data {name} and what follows it are left out (type {kind})"))
             return found
         number, dtype = int(width) * int(count), np.dtype(TYPES[kind.lower()])
         if head.group(1).upper() == b"ASCII":

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.notes import Note
+
 Existing = Literal["refuse", "replace"]
 
 
@@ -28,6 +30,7 @@ class Mesh:
         plane: The coordinate that a planar mesh lacks, put back when it is written.
         plane_axis: Which one that is: 2 for a mesh in the plane of x and y.
         path: The file it came from, for messages.
+        notes: What its reader did that is not literally what the file holds.
 
     Raises:
         ValueError: If a shape does not fit, a position is not finite, or a set names what is not there.
@@ -43,6 +46,7 @@ class Mesh:
     plane: float = 0.0
     plane_axis: int = 2
     path: Path | None = None
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         if self.points.ndim != 2 or self.points.shape[1] not in (1, 2, 3) or not len(self.points):

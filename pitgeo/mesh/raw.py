@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.mesh import Mesh, native
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.sets import from_fields
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -29,6 +27,7 @@ class Raw:
         field_data: Facts of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
         cell_sets: For each name one array a block, or ``None`` for a block without members.
+        notes: What the reader did that is not literally what the file holds.
     """
 
     points: NDArray[Any]
@@ -38,6 +37,7 @@ class Raw:
     field_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     point_sets: dict[str, NDArray[Any]] = field(default_factory=dict)
     cell_sets: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
 
     def mesh(self, path: Path) -> Mesh:
         """The mesh: of its true dimension, native-endian, without empty blocks, its sets no longer fields.
@@ -73,6 +73,7 @@ class Raw:
             plane=plane,
             plane_axis=axis,
             path=path,
+            notes=tuple(self.notes),
         )
 
 

@@ -20,6 +20,7 @@ from pitgeo.mesh import abaqus, gmsh, grid_attributes, overlooked
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets, physical_sets
 from pitgeo.mesh.su2 import read_su2
@@ -38,21 +39,21 @@ def read_mesh(path: str | Path) -> Mesh:
         FileNotFoundError: If there is no such file.
         ValueError: If it cannot be read, holds no points, or would be misread; the message says what to do.
     """
-    mesh, note = read(Path(path))
-    if note:
-        log.info("%s: %s", path, note)
+    mesh = read(Path(path))
+    for note in mesh.notes:
+        log.info("%s: %s", path, note.text)
     return mesh
 
 
-def read(path: Path) -> tuple[Mesh, str]:
-    """The same, and what is to be said of it."""
+def read(path: Path) -> Mesh:
+    """The same without a word in the log: for those who read many files, and sum up the notes of all."""
     if not path.is_file():
         raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
     if not path.stat().st_size:
         raise ValueError(f"{path}: Expected a mesh file (got an empty one); write it again, or leave it out")
     overlooked.refuse(path)
     try:
-        return (_by_own if path.suffix.lower() in OWN else _by_meshio)(path), ""
+        return (_by_own if path.suffix.lower() in OWN else _by_meshio)(path)
     except _UnreadableError as error:
         reason = _brief(str(error), path)
     if path.suffix.lower() not in READABLE:
@@ -70,7 +71,7 @@ def read(path: Path) -> tuple[Mesh, str]:
             f"{path}: Expected a mesh file that meshio or VTK reads (got {both}); is it whole? Else open it in "
             f"ParaView, or in the program that wrote it, and save it as .vtu"
         ) from error
-    return mesh, f"read by VTK, since meshio does not: {reason}"
+    return replace(mesh, notes=(Note("reader", f"read by VTK, since meshio does not: {reason}"), *mesh.notes))
 
 
 def _brief(text: str, path: Path) -> str:
@@ -120,8 +121,6 @@ def _by_meshio(path: Path) -> Mesh:
     doubt = overlooked.doubt_result(path, found)
     if doubt:
         raise _UnreadableError(doubt)
-    if words:
-        log.info("%s: %s", path, words[:500])
     references = found.point_data.get("nastran:ref")
     if references is not None and np.any(references):
         raise ValueError(
@@ -129,7 +128,9 @@ def _by_meshio(path: Path) -> Mesh:
             f"does not convert); save the mesh in basic coordinates, or as .vtu"
         )
     try:
-        return _raw(found, path).mesh(path)
+        raw = _raw(found, path)
+        raw.notes += [Note("meshio", words[:500])] * bool(words)
+        return raw.mesh(path)
     except (ValueError, LookupError) as error:
         if str(error).startswith(str(path)) and path.suffix.lower() not in READABLE:
             raise
@@ -161,16 +162,17 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
     """What meshio read, with what it leaves out."""
     suffix, raw = path.suffix.lower(), _plain(found)
     if suffix == ".vtk":  # the legacy format escapes blanks
-        raw.field_data = {**raw.field_data, **read_field_data(path)}
+        raw.field_data = {**raw.field_data, **read_field_data(path, raw.notes)}
         raw.point_data = {urllib.parse.unquote(name): values for name, values in raw.point_data.items()}
         raw.cell_data = {urllib.parse.unquote(name): values for name, values in raw.cell_data.items()}
     elif suffix == ".inp":
-        raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells])
+        raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells], raw.notes)
     elif suffix in (".xdmf", ".xmf"):
-        raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path)}
+        raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path, raw.notes)}
     elif suffix == ".msh":
         ends = np.cumsum([len(nodes) for _, nodes in raw.cells])
-        fields = gmsh.read_fields(path, {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0})
+        sizes: dict[gmsh.Things, int] = {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0}
+        fields = gmsh.read_fields(path, sizes, raw.notes)
         raw.point_data.update(fields[b"NodeData"])
         raw.cell_data.update({name: np.split(values, ends[:-1]) for name, values in fields[b"ElementData"].items()})
         tags = raw.cell_data.get("gmsh:physical")
@@ -182,6 +184,6 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         raw.cell_sets = family_sets(found.cell_tags, raw.cell_data.get("cell_tags", []))
     elif suffix == ".obj" and overlooked.own_corners(path):
         for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
-            log.info("%s: %s left out, whose numbers are not those of the points", path, name)
+            raw.notes.append(Note("left out", f"{name} left out, whose numbers are not those of the points"))
             del raw.point_data[name]
     return raw

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.reading import read_mesh
+from pitgeo.mesh.reading import read
 from pitgeo.mesh.writing import write_mesh
 from pitgeo.mesh.xdmf import read_steps
 
@@ -146,7 +146,7 @@ def _numbered(paths: list[Path]) -> Series:
             raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
         found[number] = path
     order = sorted(found)
-    return Series(order, lambda k: read_mesh(found[order[k]]), f"{len(paths)} files")
+    return Series(order, lambda k: read(found[order[k]]), f"{len(paths)} files")
 
 
 def _collection(path: Path) -> Series:
@@ -170,4 +170,4 @@ def _collection(path: Path) -> Series:
             )
         steps[time] = file
     order = sorted(steps)
-    return Series(order, lambda k: read_mesh(steps[order[k]]), str(path))
+    return Series(order, lambda k: read(steps[order[k]]), str(path))

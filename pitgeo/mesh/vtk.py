@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,10 +15,9 @@ from numpy.typing import NDArray
 
 from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.vtk_texts import texts_from_vtk, texts_to_vtk
-
-log = logging.getLogger(__name__)
 
 EXODUS = (".e", ".ex2", ".exii", ".exo", ".exodus")
 READABLE = (
@@ -57,7 +55,7 @@ def read_vtk(path: Path) -> Raw:
     if path.suffix.lower() in EXODUS and "Element Blocks" in data.keys():  # noqa: SIM118 (not a dict)
         data = data["Element Blocks"]
     with _quiet() as errors:
-        return _together([_raw(part, path) for part in _parts(data)], path)
+        return _together([_raw(part) for part in _parts(data)])
 
 
 def write_vtk(
@@ -154,23 +152,25 @@ def _parts(data: Any) -> list[Any]:
     return [grid]
 
 
-def _raw(grid: Any, path: Path) -> Raw:
+def _raw(grid: Any) -> Raw:
     array = pyvista().convert_array
     offsets, nodes = (
         array(part) for part in (grid.GetCells().GetOffsetsArray(), grid.GetCells().GetConnectivityArray())
     )
     cells, sources = _cells(np.asarray(grid.celltypes), offsets, nodes)
-    cell_data = _arrays(grid.cell_data, path)
+    notes: list[Note] = []
+    cell_data = _arrays(grid.cell_data, notes)
     return Raw(
         points=np.array(grid.points),
         cells=cells,
-        point_data=_arrays(grid.point_data, path),
+        point_data=_arrays(grid.point_data, notes),
         cell_data={name: [values[source] for source in sources] for name, values in cell_data.items()},
-        field_data=_arrays(grid.field_data, path),
+        field_data=_arrays(grid.field_data, notes),
+        notes=notes,
     )
 
 
-def _arrays(fields: Any, path: Path) -> dict[str, NDArray[Any]]:
+def _arrays(fields: Any, notes: list[Note]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     left = []
     for name in fields.keys():  # noqa: SIM118 (not a dict)
@@ -181,7 +181,7 @@ def _arrays(fields: Any, path: Path) -> dict[str, NDArray[Any]]:
         else:
             left.append(name)
     if left:
-        log.info("%s: %s left out, which hold neither numbers nor texts", path, ", ".join(left))
+        notes.append(Note("left out", f"{', '.join(left)} left out, which hold neither numbers nor texts"))
     return found
 
 
@@ -229,18 +229,19 @@ def _plain(vtk_type: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return kind, nodes
 
 
-def _together(parts: list[Raw], path: Path) -> Raw:
+def _together(parts: list[Raw]) -> Raw:
     """One mesh of several blocks; where a block lacks a field, its values are not-a-number there."""
     parts = [part for part in parts if len(part.points)]
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return Raw(np.zeros((0, 3)))
-    log.info("%s: %d blocks are put together", path, len(parts))
+    notes = [Note("pieces", f"{len(parts)} blocks are put together"), *(note for part in parts for note in part.notes)]
     firsts = np.cumsum([0, *(len(part.points) for part in parts)])
     whole = Raw(
         points=np.concatenate([part.points for part in parts]),
         cells=[(kind, nodes + first) for part, first in zip(parts, firsts, strict=False) for kind, nodes in part.cells],
+        notes=notes,
     )
     for name in {name: None for part in parts for name in part.point_data}:
         like = [part.point_data.get(name) for part in parts]

@@ -87,7 +87,7 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
             copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
         else:
             _write(part, kind, mesh, point_data, cell_data, field_data)
-        lost = _lost(mesh, read(part)[0], point_data, joined(cell_data), field_data)
+        lost = _lost(mesh, read(part), point_data, joined(cell_data), field_data)
         if lost:
             raise ValueError(f"{', '.join(lost)} came back changed")
         os.replace(part, path)
@@ -122,7 +122,7 @@ def _source(path: Path, mesh: Mesh) -> Mesh:
             f"{path}: Expected a mesh that came from a file of this format, a copy of which takes the fields (got "
             f"{reason or source}); {instead}"
         )
-    return read(source)[0]
+    return read(source)
 
 
 @dataclass

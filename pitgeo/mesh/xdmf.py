@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from pitgeo.mesh.grid_attributes import is_whole, tied_to
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.reading import read_mesh
+from pitgeo.mesh.reading import read
 
 
 def read_steps(path: Path) -> tuple[list[float], Callable[[int], Mesh]]:
@@ -41,18 +41,18 @@ def read_steps(path: Path) -> tuple[list[float], Callable[[int], Mesh]]:
     }
     order = sorted(range(len(steps)), key=lambda k: times[k])
 
-    def read(k: int) -> Mesh:
+    def step_of(k: int) -> Mesh:
         step = steps[order[k]]
         with tempfile.TemporaryDirectory() as folder:
             single = Path(folder) / path.name
             single.write_bytes(ElementTree.tostring(_single(path, step, shared)))
             try:
-                mesh = read_mesh(single)
+                mesh = read(single)
             except ValueError as error:
                 raise ValueError(str(error).replace(str(single), f"{path}, step {k}")) from error
         return replace(mesh, path=path)
 
-    return [times[k] for k in order], read
+    return [times[k] for k in order], step_of
 
 
 def _single(path: Path, step: Element, shared: dict[str, Element | None]) -> Element:

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import SERIES, Series, read_mesh, read_series
+from pitgeo.mesh import SERIES, Note, Series, read_series
+from pitgeo.mesh.reading import read
 from pitgeo.processes import as_finished
 
 log = logging.getLogger(__name__)
 
-VERSION = 5
+VERSION = 6
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -45,6 +46,7 @@ class Reading:
         high: Largest value of every input number.
         zero: Names of targets that are zero throughout.
         extent: Diagonal of the box around the points.
+        notes: What the reader did that is not literally what the file holds.
     """
 
     case: tuple[Path, ...]
@@ -57,6 +59,7 @@ class Reading:
     high: tuple[float, ...]
     zero: tuple[str, ...]
     extent: float
+    notes: tuple[Note, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -110,9 +113,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
         ValueError: If it has fewer than two steps.
     """
     is_one_file = len(case) == 1 and case[0].suffix.lower() in SERIES
-    series = (
-        read_series(case[0]) if is_one_file else Series(range(len(case)), lambda k: read_mesh(case[k]), str(case[0]))
-    )
+    series = read_series(case[0]) if is_one_file else Series(range(len(case)), lambda k: read(case[k]), str(case[0]))
     if len(series) < 2:
         raise ValueError(
             f"{case[0]}: Expected a time series of at least two steps, by data.meshes.series (got {len(series)}); "
@@ -163,7 +164,8 @@ def _read(
     if content is None:
         content = _content(table, case, parameters, is_series)
         save(cache, content)
-    return number, Reading(case=case, cache=cache, **content["facts"])
+    facts = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
+    return number, Reading(case=case, cache=cache, **facts)
 
 
 def _content(
@@ -174,7 +176,7 @@ def _content(
         mesh = series.mesh(0)
         states = [table.read_targets(series.mesh(step), parameters) for step in range(len(series))]
     else:
-        mesh = read_mesh(case[0])
+        mesh = read(case[0])
         states = [table.read_targets(mesh, parameters)]
     pos = {place: table.positions(mesh, place) for place in {table.input_place, *table.output_places}}
     inputs, targets = table.read(mesh, parameters), np.concatenate(states)
@@ -187,6 +189,7 @@ def _content(
     }
     facts = {
         "steps": len(states),
+        "notes": tuple((note.kind, note.text) for note in mesh.notes),
         "extent": float(np.linalg.norm(np.ptp(mesh.points, 0))),
         "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
         "planar": tuple(

@@ -21,7 +21,8 @@ from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.fields import PLACES, FieldTable
 from pitgeo.geometry import geometry_components
-from pitgeo.mesh import read_mesh
+from pitgeo.mesh import summary
+from pitgeo.mesh.reading import read
 from pitgeo.processes import cores
 
 log = logging.getLogger(__name__)
@@ -223,7 +224,7 @@ class MeshOptions(DataOptions):
 
     def _first_table(self, case: Case) -> tuple[FieldTable, Parameters]:
         parameters = self.file_parameters(case[:1])[case[0]]
-        mesh = open_series(case).mesh(0) if self.series else read_mesh(case[0])
+        mesh = open_series(case).mesh(0) if self.series else read(case[0])
         table = FieldTable.infer(mesh, self.inputs, self.targets, self.geometry, parameters)
         return (table.one_step() if self.series else table), parameters
 
@@ -345,6 +346,8 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     processes = options.processes or cores()
     readings = read_files(cases, parameters, table, Path(options.cache), processes, progress, bool(options.series))
     table = options._completed(table, readings[: len(options.manifest().train)], readings)
+    for line in summary([(str(reading.path), reading.notes) for reading in readings], len(readings)):
+        log.info("%s", line)
     warn_of_units(readings)
     warn_of_copies(readings, len(options.manifest().train))
     for reading in readings:

@@ -60,7 +60,7 @@ def test_what_was_read_is_read_no_more_unless_it_changed(options, folder, monkey
     made = options()
     first = made.training_parts()[0].with_transform(PREPARE)
     calls = []
-    monkeypatch.setattr(cache, "read_mesh", lambda path: calls.append(path.name) or read_mesh(path))
+    monkeypatch.setattr(cache, "read", lambda path: calls.append(path.name) or read_mesh(path))
     again = MeshOptions(**made.model_dump())
     second = again.training_parts()[0].with_transform(PREPARE)
     assert calls == [] and all(
