@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.exodus_cells import ORDER, kind_of, side_nodes
+from pitgeo.mesh.names import each_once, ended
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
@@ -22,6 +23,9 @@ FIELDS = "pitgeo_fields"
 
 STEP = 0
 """The time step that is read."""
+
+VARIABLES = {"nod": "point field", "elem": "cell field", "glo": "field of the mesh"}
+"""Kinds of variables, and what they are in notes."""
 
 
 def open_exodus(path: Path, mode: str = "r", **options: Any) -> Any:
@@ -35,6 +39,7 @@ def open_exodus(path: Path, mode: str = "r", **options: Any) -> Any:
     except ImportError as error:
         raise ValueError("Exodus files need netCDF4: pip install 'pitgeo[vtk]'") from error
     file.set_auto_maskandscale(False)
+    file.set_auto_chartostring(False)
     return file
 
 
@@ -60,25 +65,27 @@ def read_exodus(path: Path) -> Raw:
         nodes = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
         kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, nodes, strict=True)]
         steps = len(file.dimensions.get("time_step", ()))
+        notes: list[Note] = []
         raw = Raw(
             points=points,
+            notes=notes,
             cells=[(kind, part[:, ORDER.get(kind, slice(None))]) for kind, part in zip(kinds, nodes, strict=True)],
-            point_data=_fields(file, "nod", point_variables(file, STEP)) if steps else {},
-            field_data=_fields(file, "glo", _global_variables(file)) if steps else {},
-            point_sets=_sets(file, "ns", "node set", "node_ns"),
+            point_data=_fields(file, "nod", point_variables(file, STEP, notes)) if steps else {},
+            field_data=_fields(file, "glo", _global_variables(file, notes)) if steps else {},
+            point_sets=_sets(file, "ns", "node set", "node_ns", notes),
         )
         if steps > 1:
-            raw.notes.append(Note("one of several times", f"the first of {steps} time steps is read"))
+            notes.append(Note("one of several times", f"the first of {steps} time steps is read"))
         if steps:
-            joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes]))
+            joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes], notes))
             ends = np.cumsum([len(part) for part in nodes])[:-1]
             raw.cell_data = {name: np.split(values, ends) for name, values in joined.items()}
-        raw.cell_sets = _block_sets(file, blocks, nodes)
-        for name, parts in _element_sets(file, nodes).items():
+        raw.cell_sets = _block_sets(file, blocks, nodes, notes)
+        for name, parts in _element_sets(file, nodes, notes).items():
             other_parts = raw.cell_sets.get(name)
             is_taken = other_parts is not None and not all(map(np.array_equal, other_parts, parts))
             raw.cell_sets[f"{name} (elements)" if is_taken else name] = parts
-        for name, members in _side_sets(raw.notes, file, axes, elements, kinds, nodes).items():
+        for name, members in _side_sets(notes, file, axes, elements, kinds, nodes).items():
             other = raw.point_sets.get(name)
             is_taken = other is not None and not np.array_equal(np.unique(other), members)
             raw.point_sets[f"{name} (sides)" if is_taken else name] = members
@@ -90,11 +97,25 @@ def block_numbers(file: Any) -> list[int]:
     return sorted(int(key[7:]) for key in file.variables if key.startswith("connect") and key[7:].isdecimal())
 
 
-def names_of(variable: Any) -> list[str]:
-    """The names that a variable of letters holds."""
+def stored_names(variable: Any) -> list[bytes]:
+    """The names that a variable of letters holds, as bytes: up to the first zero, whatever is behind it."""
     if variable is None:
         return []
-    return [b"".join(letters).split(b"\0")[0].decode(errors="surrogateescape").strip() for letters in variable[:]]
+    return [ended(bytes(row)) for row in variable[:]]
+
+
+def set_names(variable: Any, what: str, notes: list[Note]) -> list[str]:
+    """The names of blocks or sets; empty where one has none, and the same for two that have the same bytes."""
+    stored = stored_names(variable)
+    distinct = [name for name in dict.fromkeys(stored) if name]
+    names = dict(zip(distinct, each_once(distinct, what, notes), strict=True))
+    return [names.get(name, "") for name in stored]
+
+
+def variable_names(file: Any, kind: str, notes: list[Note] | None = None) -> list[str]:
+    """The names of the variables of a kind, ``"nod"``, ``"elem"`` or ``"glo"``, each once."""
+    stored = stored_names(file.variables.get(f"name_{kind}_var"))
+    return each_once(stored, VARIABLES[kind], [] if notes is None else notes)
 
 
 def groups(file: Any, kind: str, names: list[str]) -> dict[str, list[int]]:
@@ -126,9 +147,9 @@ def groups(file: Any, kind: str, names: list[str]) -> dict[str, list[int]]:
     return result
 
 
-def point_variables(file: Any, step: int) -> dict[str, NDArray[Any]]:
+def point_variables(file: Any, step: int, notes: list[Note] | None = None) -> dict[str, NDArray[Any]]:
     """The variables of points at a time step."""
-    names = names_of(file.variables.get("name_nod_var"))
+    names = variable_names(file, "nod", notes)
     if "vals_nod_var" in file.variables:  # of old files
         return dict(zip(names, file.variables["vals_nod_var"][step], strict=True))
     return {name: file.variables[f"vals_nod_var{number}"][step] for number, name in enumerate(names, start=1)}
@@ -143,8 +164,8 @@ def _fields(file: Any, kind: str, variables: dict[str, NDArray[Any]]) -> dict[st
     return result
 
 
-def _global_variables(file: Any) -> dict[str, NDArray[Any]]:
-    names = names_of(file.variables.get("name_glo_var"))
+def _global_variables(file: Any, notes: list[Note]) -> dict[str, NDArray[Any]]:
+    names = variable_names(file, "glo", notes)
     return (
         {name: value[None] for name, value in zip(names, file.variables["vals_glo_var"][STEP], strict=True)}
         if names
@@ -152,9 +173,9 @@ def _global_variables(file: Any) -> dict[str, NDArray[Any]]:
     )
 
 
-def _cell_variables(file: Any, blocks: list[int], sizes: list[int]) -> dict[str, NDArray[Any]]:
+def _cell_variables(file: Any, blocks: list[int], sizes: list[int], notes: list[Note]) -> dict[str, NDArray[Any]]:
     result = {}
-    for number, name in enumerate(names_of(file.variables.get("name_elem_var")), start=1):
+    for number, name in enumerate(variable_names(file, "elem", notes), start=1):
         keys = [f"vals_elem_var{number}eb{block}" for block in blocks]
         parts = [
             file.variables[key][STEP] if key in file.variables else np.full(size, np.nan)
@@ -164,10 +185,10 @@ def _cell_variables(file: Any, blocks: list[int], sizes: list[int]) -> dict[str,
     return result
 
 
-def _sets(file: Any, letters: str, what: str, start: str) -> dict[str, Numbers]:
+def _sets(file: Any, letters: str, what: str, start: str, notes: list[Note]) -> dict[str, Numbers]:
     """What the sets of a kind hold, by their names, or their numbers where they have none; numbers count from 0."""
     found = file.variables
-    names, numbers = names_of(found.get(f"{letters}_names")), found.get(f"{letters}_prop1")
+    names, numbers = set_names(found.get(f"{letters}_names"), what, notes), found.get(f"{letters}_prop1")
     result: dict[str, Numbers] = {}
     size = {"ns": "num_node_sets", "ss": "num_side_sets", "els": "num_elem_sets"}[letters]
     for index in range(len(file.dimensions.get(size, ()))):
@@ -179,8 +200,10 @@ def _sets(file: Any, letters: str, what: str, start: str) -> dict[str, Numbers]:
     return result
 
 
-def _block_sets(file: Any, blocks: list[int], nodes: list[Numbers]) -> dict[str, list[NDArray[Any]]]:
-    names = names_of(file.variables.get("eb_names"))
+def _block_sets(
+    file: Any, blocks: list[int], nodes: list[Numbers], notes: list[Note]
+) -> dict[str, list[NDArray[Any]]]:
+    names = set_names(file.variables.get("eb_names"), "block", notes)
     result: dict[str, list[NDArray[Any]]] = {}
     for place, block in enumerate(blocks):
         if block <= len(names) and names[block - 1]:
@@ -189,21 +212,21 @@ def _block_sets(file: Any, blocks: list[int], nodes: list[Numbers]) -> dict[str,
     return result
 
 
-def _element_sets(file: Any, nodes: list[Numbers]) -> dict[str, list[NDArray[Any]]]:
+def _element_sets(file: Any, nodes: list[Numbers], notes: list[Note]) -> dict[str, list[NDArray[Any]]]:
     ends = np.cumsum([0, *(len(part) for part in nodes)])
     return {
         name: [own[(own >= low) & (own < high)] - low for low, high in itertools.pairwise(ends)]
-        for name, own in _sets(file, "els", "element set", "elem_els").items()
+        for name, own in _sets(file, "els", "element set", "elem_els", notes).items()
     }
 
 
 def _side_sets(
     notes: list[Note], file: Any, axes: int, elements: list[str], kinds: list[str], nodes: list[Numbers]
 ) -> dict[str, Numbers]:
-    sides = _sets(file, "ss", "side set", "side_ss")
+    sides = _sets(file, "ss", "side set", "side_ss", [])
     ends = np.cumsum([0, *(len(part) for part in nodes)])
     result = {}
-    for name, owners in _sets(file, "ss", "side set", "elem_ss").items():
+    for name, owners in _sets(file, "ss", "side set", "elem_ss", notes).items():
         members = [np.zeros(0, np.int64)]
         for place, (element, kind) in enumerate(zip(elements, kinds, strict=True)):
             here = (owners >= ends[place]) & (owners < ends[place + 1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.exodus import FIELDS, STEP, block_numbers, groups, names_of, open_exodus
+from pitgeo.mesh.exodus import FIELDS, STEP, block_numbers, groups, open_exodus, stored_names, variable_names
 from pitgeo.mesh.exodus_cells import kind_of
 
 Fields = Mapping[str, NDArray[Any]]
@@ -44,7 +44,8 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
         ValueError: If a field is no number, or of another width than the one that it replaces.
     """
     with open_exodus(source) as old:
-        names = {kind: names_of(old.variables.get(f"name_{kind}_var")) for kind in KINDS}
+        names = {kind: variable_names(old, kind) for kind in KINDS}
+        stored = {kind: stored_names(old.variables.get(f"name_{kind}_var")) for kind in KINDS}
         known = {kind: groups(old, kind, names[kind]) for kind in KINDS}
         before = {kind: len(names[kind]) for kind in KINDS}
         described: dict[str, dict[str, list[str]]] = (
@@ -63,12 +64,13 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
                     if taken:
                         raise ValueError(f"the variable {min(taken)!r} is there already")
                     names[kind] += parts
+                    stored[kind] += [part.encode() for part in parts]
                     described.setdefault(kind, {})[name] = parts
                 if len(known[kind][name]) != len(columns):
                     raise ValueError(f"{name!r} has {len(columns)} components in place of {len(known[kind][name])}")
                 values[kind].update(zip(known[kind][name], columns, strict=True))
         with open_exodus(target, "w", format=old.data_model) as new:
-            _copy(old, new, names, described, _wide(old, values))
+            _copy(old, new, stored, described, _wide(old, values))
             _put(old, new, before, values)
 
 
@@ -87,11 +89,11 @@ def _wide(old: Any, values: dict[str, dict[int, NDArray[Any]]]) -> set[str]:
 
 
 def _copy(
-    old: Any, new: Any, names: dict[str, list[str]], described: dict[str, dict[str, list[str]]], wide: set[str]
+    old: Any, new: Any, names: dict[str, list[bytes]], described: dict[str, dict[str, list[str]]], wide: set[str]
 ) -> None:
-    """Everything of a file, with more names of variables."""
-    new.setncatts({key: old.getncattr(key) for key in old.ncattrs()} | {FIELDS: json.dumps(described)})
-    longest = max(len(name.encode("utf-8", "surrogateescape")) for own in names.values() for name in (*own, ""))
+    """Everything of a file, with more names of variables; those that were there keep their bytes."""
+    new.setncatts(_attributes(old) | {FIELDS: json.dumps(described)})
+    longest = max(len(name) for own in names.values() for name in (*own, b""))
     sizes: dict[str, int | None] = {
         name: None if size.isunlimited() else len(size) for name, size in old.dimensions.items()
     }
@@ -118,11 +120,17 @@ def _copy(
         if own:
             table = np.zeros((len(own), width), "S1")
             for row, name in zip(table, own, strict=True):
-                content = name.encode("utf-8", "surrogateescape")
-                row[: len(content)] = np.frombuffer(content, "S1")
+                row[: len(name)] = np.frombuffer(name, "S1")
             made = new.createVariable(f"name_{kind}_var", "S1", (f"num_{kind}_var", letters))
             made.set_auto_maskandscale(False)
             made[:] = table
+
+
+def _attributes(owner: Any) -> dict[str, Any]:
+    """The attributes of a file or a variable, texts by the bytes that they have."""
+    found = {key: owner.getncattr(key, encoding="latin-1") for key in owner.ncattrs()}
+    is_odd = {key: isinstance(value, str) and not value.isascii() for key, value in found.items()}
+    return {key: value.encode("latin-1") if is_odd[key] else value for key, value in found.items()}
 
 
 def _like(new: Any, variable: Any, letters: str, dtype: Any) -> Any:
@@ -130,7 +138,7 @@ def _like(new: Any, variable: Any, letters: str, dtype: Any) -> Any:
     dimensions = list(variable.dimensions)
     if dimensions[-1:] == ["len_string"] and variable.name != "qa_records":
         dimensions[-1] = letters
-    attributes = {key: variable.getncattr(key) for key in variable.ncattrs()}
+    attributes = _attributes(variable)
     options: dict[str, Any] = {"fill_value": attributes.pop("_FillValue", None)}
     filters = variable.filters()
     if filters is not None:  # of a file in HDF5

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.mesh import Mesh, native
+from pitgeo.mesh.names import each_once, plain_keys
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.sets import from_fields
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -27,6 +30,7 @@ class Raw:
         field_data: Facts of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
         cell_sets: For each name one array a block, or ``None`` for a block without members.
+        ghost_points: Whether each point is a copy of another piece's, if some are.
         notes: What the reader did that is not literally what the file holds.
     """
 
@@ -37,6 +41,7 @@ class Raw:
     field_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     point_sets: dict[str, NDArray[Any]] = field(default_factory=dict)
     cell_sets: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    ghost_points: NDArray[np.bool_] | None = None
     notes: list[Note] = field(default_factory=list)
 
     def mesh(self, path: Path) -> Mesh:
@@ -52,28 +57,34 @@ class Raw:
         kept = [index for index, (_, nodes) in enumerate(self.cells) if len(nodes)]
         kinds = [self.cells[index][0] for index in kept]
         points, plane, axis = _flat(native(np.asarray(self.points), np.float64), kinds)
-        point_data, point_sets = from_fields({name: _array(values) for name, values in self.point_data.items()})
-        cell_data, cell_sets = from_fields(
-            {
-                name: tuple(_array(blocks[index]) for index in kept if index < len(blocks))
-                for name, blocks in self.cell_data.items()
-            }
+        notes = list(self.notes)
+        point_data, point_sets = from_fields(
+            plain_keys({name: _array(values) for name, values in self.point_data.items()}, "point field", notes)
         )
-        point_sets.update({name: _members(members) for name, members in self.point_sets.items()})
-        for name, blocks in self.cell_sets.items():
-            cell_sets[name] = tuple(_members(blocks[index] if index < len(blocks) else ()) for index in kept)
+        blocks_of = {
+            name: tuple(_array(blocks[index]) for index in kept if index < len(blocks))
+            for name, blocks in self.cell_data.items()
+        }
+        cell_data, cell_sets = from_fields(plain_keys(blocks_of, "cell field", notes))
+        own_points = {name: _members(members) for name, members in self.point_sets.items()}
+        own_cells = {
+            name: tuple(_members(blocks[index] if index < len(blocks) else ()) for index in kept)
+            for name, blocks in self.cell_sets.items()
+        }
         return Mesh(
             points=points,
             cells=tuple((self.cells[index][0], native(np.asarray(self.cells[index][1]), np.int64)) for index in kept),
             point_data=point_data,
             cell_data=cell_data,
-            field_data={name: _array(values) for name, values in self.field_data.items()},
-            point_sets=point_sets,
-            cell_sets=cell_sets,
+            field_data=plain_keys(
+                {name: _array(values) for name, values in self.field_data.items()}, "field of the mesh", notes
+            ),
+            point_sets=_with_sets(point_sets, own_points, "point set", notes),
+            cell_sets=_with_sets(cell_sets, own_cells, "cell set", notes),
             plane=plane,
             plane_axis=axis,
             path=path,
-            notes=tuple(self.notes),
+            notes=tuple(notes),
         )
 
 
@@ -93,6 +104,19 @@ def _flat(points: NDArray[np.float64], kinds: list[str]) -> tuple[NDArray[np.flo
 
 def _array(values: Any) -> NDArray[Any]:
     return native(np.ma.getdata(np.asarray(values)))
+
+
+def _with_sets(found: dict[str, T], own: dict[str, T], what: str, notes: list[Note]) -> dict[str, T]:
+    """Sets that were fields, and those that a format has by itself; of the same name and members, one."""
+    own = {name: members for name, members in own.items() if name not in found or not _same(found[name], members)}
+    names = each_once([*found, *own], what, notes)
+    return dict(zip(names, [*found.values(), *own.values()], strict=True))
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, tuple):
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+    return np.array_equal(mine, theirs)
 
 
 def _members(members: Any) -> NDArray[np.int64]:
