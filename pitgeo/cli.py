@@ -17,7 +17,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from pitgeo.interrupted import InterruptionError
+from pitgeo.interrupted import InterruptionError, ignore_echoes
 from pitgeo.memory import keep_memory
 
 DEVICES = ("auto", "cpu", "gpu")
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return int(arguments.run(arguments))
         except InterruptionError as interruption:
+            ignore_echoes()
             from pitgeo.training.distributed import is_first_process
 
             if is_first_process():  # all stop at the same step

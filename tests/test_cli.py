@@ -260,6 +260,32 @@ def test_the_validation_error_is_the_evaluated_one(run: Path, tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.5])
+def test_a_process_that_gets_two_signals_at_one_moment_saves_and_says_so(
+    plates: Path, tmp_path: Path, pause: float
+) -> None:
+    """As ``timeout`` and make send them: one to the process, one to its group."""
+    arguments = [sys.executable, "scripts/train.py", str(write_config(tmp_path, plates, epochs=500)), "--output"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    out = tmp_path / "out"
+    process = subprocess.Popen([*arguments, str(out)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (out / "last.ckpt").exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            process.send_signal(number)
+            time.sleep(pause)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 143, err
+    assert "stopped by SIGTERM after step" in err and "--resume" in err and "Traceback" not in err
+    step = int(err.split("after step ")[1].split()[0])
+    assert read_checkpoint(out / "last.ckpt")["global_step"] == step > 0
+
+
+@pytest.mark.usefixtures("no_pictures")
 def test_a_terminated_process_resumes_to_the_same_weights(plates: Path, tmp_path: Path) -> None:
     config = write_config(tmp_path, plates, epochs=12)
     straight, broken = tmp_path / "straight", tmp_path / "broken"

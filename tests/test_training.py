@@ -7,6 +7,7 @@ import os
 import random
 import resource
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from pitgeo.training import (
     fit,
     read_checkpoint,
 )
+from pitgeo.training import stop_on_signal
 from pitgeo.training.random_state import RandomState
 from tests.trained import At, rows, send
 
@@ -252,9 +254,28 @@ def test_the_loss_sees_physical_units() -> None:
     assert torch.equal(sample.x, samples()[0].x), "the caller's sample was changed"
 
 
-def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("step", [2, STEPS, EPOCHS * STEPS])
+def test_two_signals_at_one_moment_are_one(tmp_path: Path, step: int, second: int) -> None:
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+        os.kill(os.getpid(), second)
+
+    with pytest.raises(InterruptionError, match=f"stopped by SIGTERM after step {step} of 9") as interruption:
+        fit(module(), samples(), samples(3), tmp_path, callbacks=[At(step, twice)])
+    assert interruption.value.number == signal.SIGTERM
+    assert read_checkpoint(tmp_path / "last.ckpt")["global_step"] == step
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_later_second_signal_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stop_on_signal.ECHO == 2.0
+    monkeypatch.setattr(stop_on_signal, "ECHO", 0.1)
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(InterruptionError, match="at once"):

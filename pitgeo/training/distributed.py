@@ -23,7 +23,7 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from pitgeo.config import TrainingConfig
-from pitgeo.interrupted import InterruptionError
+from pitgeo.interrupted import InterruptionError, ignore_echoes
 from pitgeo.training.place import CHILD, Place, find_place
 
 log = logging.getLogger(__name__)
@@ -192,6 +192,8 @@ def together(training: TrainingConfig, checkpoint: Path) -> Iterator[Processes]:
             speak_first()  # once more: Lightning has put back the handlers it found
             processes.await_end()
             explained = processes.explain(error, checkpoint)
+        elif isinstance(error, InterruptionError):
+            ignore_echoes()
         processes.is_broken = True
         processes.end(_FAREWELL if isinstance(error, InterruptionError) else 0.0)  # all stop at the same step, then
         if explained is error:

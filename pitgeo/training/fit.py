@@ -18,6 +18,7 @@ from lightning.pytorch.strategies import DDPStrategy
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
+from pitgeo.interrupted import hear_again
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.checkpoints import Checkpoints
 from pitgeo.training.distributed import TIMEOUT, together
@@ -99,6 +100,7 @@ def _fit(
     trained: list[Callback] = [*callbacks, RandomState(place.rank, place.world), LoaderState(loader), history]
     trained += [Progress(history)] if progress else []
     trained += [checkpoints, StopOnSignal(last)]
+    hear_again()
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _quiet(), _algorithms_restored():
         trainer = _trainer(training, place, output, trained, done, bool(validation))
