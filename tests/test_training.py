@@ -32,8 +32,8 @@ from pitgeo.training import (
     OperatorModule,
     fit,
     read_checkpoint,
+    stop_on_signal,
 )
-from pitgeo.training import stop_on_signal
 from pitgeo.training.random_state import RandomState
 from tests.trained import At, rows, send
 

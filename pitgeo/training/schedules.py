@@ -14,7 +14,8 @@ def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) ->
     r"""The schedule of a configuration.
 
     With a warm-up, the learning rate of ``"cosine"`` and ``"constant"`` rises in equal parts, and the schedule has the
-    steps that are left. That of ``"one_cycle"`` rises from 1/25 of it by half a cosine.
+    steps that are left. That of ``"one_cycle"`` rises from 1/25 of it by half a cosine, and falls to 4e-6 of it at the
+    last step; where the rise has no step of its own, the first step has the whole rate.
 
     Args:
         training: Schedule, learning rate and share of the steps for the warm-up.
@@ -37,8 +38,11 @@ def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) ->
     if training.schedule == "one_cycle":
         has_betas = "betas" in optimizer.defaults  # not where several optimisers are one
         rise = 0.3 if share is None else share
-        if rise * steps == 1:  # torch divides by the steps between the first and the last of the rise
-            rise = 0.0
+        if steps == 1:
+            return ConstantLR(optimizer, factor=1.0)
+        rise = min(rise, 1 - 1 / steps)  # the last step has the lowest rate, so the whole one is before it
+        if rise * steps <= 1:  # the peak of torch's is at step rise * steps - 1, and it divides by that
+            rise = (1 - 1e-9) / steps
         return OneCycleLR(optimizer, rate, total_steps=steps, pct_start=rise, cycle_momentum=has_betas)
     rising = min(round((share or 0.0) * steps), steps - 1)
     if rising == 0:

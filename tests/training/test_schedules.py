@@ -11,14 +11,14 @@ from pitgeo.training.schedules import make_schedule
 STEPS, RATE = 40, 0.5
 
 
-def made(schedule, warmup=None, kind=torch.optim.SGD):
+def made(schedule, warmup=None, kind=torch.optim.SGD, total=STEPS):
     optimizer = kind([torch.zeros(1, requires_grad=True)], lr=RATE)
     training = TrainingConfig(schedule=schedule, warmup=warmup, learning_rate=RATE)
-    return make_schedule(training, optimizer, STEPS), optimizer
+    return make_schedule(training, optimizer, total), optimizer
 
 
-def rates(schedule, warmup=None, steps=STEPS):
-    scheduler, optimizer = made(schedule, warmup)
+def rates(schedule, warmup=None, steps=STEPS, total=STEPS):
+    scheduler, optimizer = made(schedule, warmup, total=total)
     result = []
     for _ in range(steps):
         result += scheduler.get_last_lr()
@@ -52,6 +52,51 @@ def test_one_cycle_peaks_where_its_warm_up_ends(warmup, peak):
     assert max(range(STEPS), key=values.__getitem__) == peak
     assert values[peak] == pytest.approx(RATE)
     assert values == sorted(values[:peak]) + sorted(values[peak:], reverse=True)
+
+
+@pytest.mark.parametrize("warmup", [None, 0.0, 0.5, 0.99])
+@pytest.mark.parametrize("schedule", ["cosine", "one_cycle", "constant"])
+def test_a_run_of_one_step_has_the_whole_rate(schedule, warmup):
+    scheduler, optimizer = made(schedule, warmup, torch.optim.AdamW, total=1)
+    assert scheduler.get_last_lr() == [RATE] and optimizer.param_groups[0]["lr"] == RATE
+    optimizer.step()
+    scheduler.step()
+
+
+LOW = 4e-6
+
+
+@pytest.mark.parametrize(
+    ("schedule", "warmup", "total", "expected"),
+    [
+        ("one_cycle", None, 2, [1, LOW]),
+        ("one_cycle", None, 3, [1, (1 + LOW) / 2, LOW]),
+        ("one_cycle", 0.0, 2, [1, LOW]),
+        ("one_cycle", 0.0, 5, [LOW + (1 - LOW) * (1 + math.cos(math.pi * k / 4)) / 2 for k in range(5)]),
+        ("one_cycle", 0.2, 5, [LOW + (1 - LOW) * (1 + math.cos(math.pi * k / 4)) / 2 for k in range(5)]),
+        ("one_cycle", 0.99, 2, [1, LOW]),
+        ("one_cycle", 0.99, 3, [0.04, 1, LOW]),
+        ("one_cycle", 0.75, 4, [0.04, 0.52, 1, LOW]),
+        ("cosine", None, 2, [1, 0.5]),
+        ("cosine", 0.5, 2, [0.5, 1]),
+        ("cosine", 0.99, 2, [0.5, 1]),
+        ("constant", None, 2, [1, 1]),
+        ("constant", 0.5, 2, [0.5, 1]),
+    ],
+)
+def test_short_runs(schedule, warmup, total, expected):
+    assert rates(schedule, warmup, total, total) == pytest.approx([RATE * factor for factor in expected], rel=1e-6)
+
+
+@pytest.mark.parametrize("total", [2, 3, 40])
+def test_one_cycle_without_a_rise_moves_the_momentum_one_way(total):
+    scheduler, optimizer = made("one_cycle", 0.0, torch.optim.AdamW, total)
+    momenta = []
+    for _ in range(total):
+        momenta.append(optimizer.param_groups[0]["betas"][0])
+        optimizer.step()
+        scheduler.step()
+    assert momenta == pytest.approx([0.9 - 0.05 * math.cos(math.pi * k / (total - 1)) for k in range(total)])
 
 
 def test_one_cycle_moves_the_momentum_of_an_optimiser_that_has_betas():
