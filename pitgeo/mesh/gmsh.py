@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
 
 Numbers = NDArray[np.int64]
@@ -30,18 +31,45 @@ NODES = {
 }
 """How many nodes a cell has, by Gmsh's number of its type."""
 
+ROW = re.compile(rb'^[^\S\n]*(\d+)[^\S\n]+(-?\d+)[^\S\n]+"?(.*?)"?[^\S\n]*$', re.MULTILINE)
+"""A physical group: its dimension, its tag, and its name."""
+
 
 def tidy_gmsh(path: Path, folder: Path) -> Path:
-    """A copy without fields, which meshio splits wrongly; the file itself where there are none."""
+    """A copy without fields, which meshio splits wrongly, and with numbers for names, some of which it fails on.
+
+    The file itself where there are none.
+    """
     content = path.read_bytes()
-    found = sorted((found.span() for kind in KINDS for found in spans(content, kind)), reverse=True)
+    found = [(*found.span(), b"") for kind in KINDS for found in spans(content, kind)]
+    for section in spans(content, b"PhysicalNames")[-1:]:
+        rows = [b'%b %b "%d"\n' % (axes, tag, number) for number, (axes, tag, _) in enumerate(_physical(content))]
+        found.append((*section.span(1), b"%d\n%b" % (len(rows), b"".join(rows))))
     if not found:
         return path
-    for start, end in found:
-        content = content[:start] + content[end:]
+    for start, end, other in sorted(found, reverse=True):
+        content = content[:start] + other + content[end:]
     copy = folder / path.name
     copy.write_bytes(content)
     return copy
+
+
+def physical_names(content: bytes, notes: list[Note]) -> dict[str, str]:
+    """The physical names of a file by the numbers that :func:`tidy_gmsh` gives them."""
+    names = each_once((name for _, _, name in _physical(content)), "physical name", notes)
+    return {str(number): name for number, name in enumerate(names)}
+
+
+def _physical(content: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """Dimension, tag and name of all physical groups."""
+    found = sections(content, b"PhysicalNames")[-1:]
+    return [row for section in found for row in ROW.findall(section)]
+
+
+def field_names(content: bytes, kind: bytes, notes: list[Note]) -> dict[bytes, str]:
+    """What the fields of a file are called, by the bytes of their names."""
+    stored = list(dict.fromkeys(map(field_name, sections(content, kind))))
+    return dict(zip(stored, each_once(stored, "field", notes), strict=True))
 
 
 def read_fields(path: Path, sizes: Mapping[Things, int], notes: list[Note]) -> dict[bytes, dict[str, NDArray[Any]]]:
@@ -68,9 +96,10 @@ def read_fields(path: Path, sizes: Mapping[Things, int], notes: list[Note]) -> d
                 f"file of version {head(content)[0].decode() or 'unknown'} with others); save it as .vtu, or in "
                 f"version 4.1"
             )
-        order = np.argsort(own)
+        order, names = np.argsort(own), field_names(content, kind, notes)
         for section in found:
-            name, numbers, values = _field(section, head(content)[1])
+            stored, numbers, values = _field(section, head(content)[1])
+            name = names[stored]
             places = np.searchsorted(own, numbers, sorter=order).clip(max=len(own) - 1)
             if not np.array_equal(own[order[places]], numbers):
                 strange = np.setdiff1d(numbers, own)[:3].tolist()
@@ -118,13 +147,13 @@ def numbers_of(content: bytes, things: Things) -> Numbers | None:
     return _numbers(found[0], version, things) if version[:1] in (b"2", b"4") and found else None
 
 
-def field_name(section: bytes) -> str:
-    """The name of a field, the first of its texts."""
+def field_name(section: bytes) -> bytes:
+    """The name of a field as it is stored, the first of its texts."""
     lines = section.split(b"\n", 2)
-    return lines[1].strip().replace(b'"', b"").decode("utf-8", "surrogateescape") if int(lines[0]) else ""
+    return lines[1].strip().replace(b'"', b"") if int(lines[0]) else b""
 
 
-def _field(section: bytes, is_binary: bool) -> tuple[str, Numbers, NDArray[np.float64]]:
+def _field(section: bytes, is_binary: bool) -> tuple[bytes, Numbers, NDArray[np.float64]]:
     """The name of a field, the numbers of the points or cells, and its values ``[rows, components]``."""
     rest = section
     tags: list[list[bytes]] = []
@@ -143,7 +172,7 @@ def _field(section: bytes, is_binary: bool) -> tuple[str, Numbers, NDArray[np.fl
 
 def _numbers(section: bytes, version: bytes, things: bytes) -> Numbers:
     """The numbers of the points or cells of an ASCII file, in its order."""
-    lines = [line.split() for line in section.decode().splitlines() if line.strip()]
+    lines = [line.split() for line in section.splitlines() if line.strip()]
     if version.startswith(b"2"):
         return np.array([int(line[0]) for line in lines[1:]])
     apart = 2 if things == b"Nodes" and version != b"4" and version != b"4.0" else 1  # numbers, then coordinates

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.gmsh import KINDS, WHOLE, Numbers, field_name, head, numbers_of, sections, spans
+from pitgeo.mesh.gmsh import KINDS, WHOLE, Numbers, field_name, field_names, head, numbers_of, sections, spans
 
 Fields = Mapping[str, NDArray[Any]]
 
@@ -45,11 +45,13 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     _, is_binary = head(content)
     for (kind, things), fields in zip(KINDS.items(), (point_data, cell_data), strict=True):
         numbers = numbers_of(content, things) if fields else None
+        stored = {name: own for own, name in field_names(content, kind, []).items()}
         for name, values in fields.items():
             if numbers is None or len(numbers) != len(values) or values.dtype.kind not in "fiu":
                 raise ValueError(f"{name!r} is not one number, or several, for each of the {things.decode().lower()}")
-            content = _without(content, kind, name)
-            content += _section(kind, name, numbers, values.reshape(len(values), -1), is_binary)
+            own = stored.get(name, name.encode())  # what is there keeps its bytes
+            content = _without(content, kind, own)
+            content += _section(kind, own, numbers, values.reshape(len(values), -1), is_binary)
     if field_data:
         before = {name: values for section in sections(content, WHOLE) for name, values in json.loads(section).items()}
         for found in reversed(spans(content, WHOLE)):
@@ -59,7 +61,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     target.write_bytes(content)
 
 
-def _without(content: bytes, kind: bytes, name: str) -> bytes:
+def _without(content: bytes, kind: bytes, name: bytes) -> bytes:
     """Without the last field of a name, which is the one that is read; ready for what follows."""
     for found in reversed(spans(content, kind)):
         if field_name(found.group(1)) == name:
@@ -72,9 +74,9 @@ def _ended(content: bytes) -> bytes:
     return content if content.endswith(b"\n") else content + b"\n"
 
 
-def _section(kind: bytes, name: str, numbers: Numbers, values: NDArray[Any], is_binary: bool) -> bytes:
+def _section(kind: bytes, name: bytes, numbers: Numbers, values: NDArray[Any], is_binary: bool) -> bytes:
     """A field: its name, the time 0, and step 0, components, rows."""
-    start = f'1\n"{name}"\n1\n0.0\n3\n0\n{values.shape[1]}\n{len(values)}\n'.encode("utf-8", "surrogateescape")
+    start = b'1\n"%b"\n1\n0.0\n3\n0\n%d\n%d\n' % (name, values.shape[1], len(values))
     if is_binary:
         rows = np.empty(len(values), [("number", np.int32), ("values", np.float64, (values.shape[1],))])
         rows["number"], rows["values"] = numbers, values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.names import decode, unquoted
 from pitgeo.mesh.notes import Note
 
 TYPES = {
@@ -45,10 +45,10 @@ def read_field_data(path: Path, notes: list[Note]) -> dict[str, NDArray[Any]]:
         if line.upper() == b"METADATA":  # up to a blank line
             position = content.index(b"\n\n", position) + 2
             line, position = _line(content, position)
-        name, width, count, kind = line.decode().split()
+        name, width, count, kind = decode(line).split()
         if kind.lower() not in TYPES:
             notes.append(Note("left out", f"the field data {name} and what follows it are left out (type {kind})"))
-            return found
+            return unquoted(found, notes)
         number, dtype = int(width) * int(count), np.dtype(TYPES[kind.lower()])
         if head.group(1).upper() == b"ASCII":
             words = content[position:].split(None, number)
@@ -58,8 +58,8 @@ def read_field_data(path: Path, notes: list[Note]) -> dict[str, NDArray[Any]]:
             values = np.frombuffer(content, dtype.newbyteorder(">"), number, position)
             position += values.nbytes
         shape = (int(count), int(width)) if int(width) > 1 else (int(count),)
-        found[urllib.parse.unquote(name)] = values.reshape(shape)
-    return found
+        found[name] = values.reshape(shape)
+    return unquoted(found, notes)
 
 
 def add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:

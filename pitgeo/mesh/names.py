@@ -33,19 +33,18 @@ def decode(content: bytes) -> str:
         return content.decode("latin-1").translate(WINDOWS)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file, every line by the encoding that it has; ends of lines are ``\\n``."""
+def read_text(path: Path, notes: list[Note] | None = None) -> str:
+    """The text of a file, a note if it is no UTF-8; ends of lines are ``\\n``."""
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        text = "".join(map(decode, content.splitlines(keepends=True)))
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    if notes is not None and _utf8(content) is None:
+        notes.append(Note("decoded", "the file is no UTF-8, and read as Latin-1 (cp1252)"))
+    return decode(content).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def unquote(name: str) -> str:
-    """A name without the ``%20`` of legacy VTK files, whatever the encoding of their bytes."""
-    return decode(urllib.parse.unquote_to_bytes(name))
+def unquoted(fields: Mapping[str, T], notes: list[Note]) -> dict[str, T]:
+    """Fields of a legacy VTK file by names without its ``%20``, whatever the encoding of those bytes."""
+    names = each_once(map(urllib.parse.unquote_to_bytes, fields), "field", notes)
+    return dict(zip(names, fields.values(), strict=True))
 
 
 def ended(content: bytes) -> bytes:

@@ -9,6 +9,8 @@ import meshio
 
 from pitgeo.mesh.gmsh import tidy_gmsh
 from pitgeo.mesh.grid_attributes import tidy_xdmf
+from pitgeo.mesh.med import tidy_med
+from pitgeo.mesh.names import read_text
 
 # Statements that move or add points.
 ABAQUS = (
@@ -33,7 +35,7 @@ def refuse(path: Path) -> None:
         ValueError: Naming the statement.
     """
     pattern = STATEMENTS.get(path.suffix.lower())
-    found = re.search(pattern, path.read_text(errors="replace"), re.MULTILINE | re.IGNORECASE) if pattern else None
+    found = re.search(pattern, read_text(path), re.MULTILINE | re.IGNORECASE) if pattern else None
     if found:
         raise ValueError(
             f"{path}: Expected points in plain coordinates (got {found.group().splitlines()[0].strip()!r}, which "
@@ -59,7 +61,7 @@ def doubt_result(path: Path, raw: meshio.Mesh) -> str:
 
 def own_corners(path: Path) -> bool:
     """Whether the faces of an OBJ file number normals and texture otherwise than points; meshio takes them as one."""
-    for line in path.read_text(errors="replace").splitlines():
+    for line in read_text(path).splitlines():
         if line.startswith("f"):
             for word in line.split()[1:]:
                 if len({number for number in word.split("/") if number}) > 1:
@@ -71,7 +73,7 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
     """A copy whose shells have nodes alone: meshio takes their angle and offset for nodes, and fails."""
     lines: list[str] = []
     dropping = False
-    for line in path.read_text(errors="replace").splitlines():
+    for line in read_text(path).splitlines():
         if dropping and (line.startswith(("+", "*", " " * 8)) or not line.strip()):
             continue  # thicknesses, on continued lines
         found = re.match(r"(CTRIA3|CTRIAR|CQUAD4|CQUADR|CSHEAR)\b(?!\*)", line)
@@ -81,7 +83,7 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
             line = ",".join(line.split(",")[:fields]) if "," in line else line[: 8 * fields]
         lines.append(line)
     copy = folder / path.name
-    copy.write_text("\n".join(lines) + "\n")
+    copy.write_bytes(("\n".join(lines) + "\n").encode("ascii", "replace"))
     return copy
 
 
@@ -89,13 +91,13 @@ def tidy_abaqus(path: Path, folder: Path) -> Path:
     """A copy without sets, some of which meshio fails on; they are read apart."""
     kept: list[str] = []
     dropping = False
-    for line in path.read_text(errors="replace").splitlines():
+    for line in read_text(path).splitlines():
         if line.startswith("*") and not line.startswith("**"):
             dropping = re.match(r"\*(nset|elset)\b", line, re.IGNORECASE) is not None
         if not dropping:
             kept.append(line)
     copy = folder / path.name
-    copy.write_text("\n".join(kept) + "\n")
+    copy.write_bytes(("\n".join(kept) + "\n").encode("ascii", "replace"))
     return copy
 
 
@@ -107,5 +109,6 @@ TIDY = {
     ".bdf": tidy_nastran,
     ".fem": tidy_nastran,
     ".nas": tidy_nastran,
+    ".med": tidy_med,
 }
 """What makes a copy that meshio reads rightly, by the ending of the file."""

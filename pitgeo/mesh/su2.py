@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.names import read_text
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
 TYPES = {
@@ -36,7 +38,8 @@ def read_su2(path: Path) -> Raw:
     Raises:
         ValueError: If the file has not one zone, or a row is not as the format says.
     """
-    lines = [line.split("%")[0].strip() for line in path.read_text(errors="replace").splitlines()]
+    notes: list[Note] = []
+    lines = [line.split("%")[0].strip() for line in read_text(path, notes).splitlines()]
     lines = [re.sub(r"\s*=\s*", "= ", line) for line in lines if line]
     heads = {name: [line for line in lines if line.startswith(f"{name}=")] for name in ("NDIME", "NPOIN")}
     if any(len(found) != 1 for found in heads.values()):
@@ -70,6 +73,7 @@ def read_su2(path: Path) -> Raw:
     return Raw(
         points=points,
         cells=cells,
+        notes=notes,
         cell_data={"su2:tag": tags} if cells else {},
         cell_sets={name: [np.concatenate([EMPTY, *part]) for part in parts] for name, parts in sets.items()},
     )

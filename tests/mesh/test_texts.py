@@ -52,7 +52,7 @@ def test_texts_of_vtk_come_through(ending, binary, tmp_path):
     mesh = read_mesh(tmp_path / f"mesh.{ending}")
     assert mesh.field_data["material é"].tolist() == TEXTS and mesh.field_data["time"] == 0.25
     assert mesh.field_data["pairs"].tolist() == [["a", "b"], ["c", "d"]]
-    assert mesh.field_data["bytes"].item().encode("utf-8", "surrogateescape") == b"\xff\xfe"
+    assert mesh.field_data["bytes"].tolist() == ["ÿþ"] and "'ÿþ'" in " ".join(note.text for note in mesh.notes)
     assert mesh.point_data["place"].tolist() == places
     assert np.concatenate(mesh.cell_data["kind"]).tolist() == list("abcdefghijkl")
     mesh = mesh.with_point_data("heat_prediction", np.arange(8.0) / 3)
@@ -61,7 +61,7 @@ def test_texts_of_vtk_come_through(ending, binary, tmp_path):
     assert texts(found.GetFieldData(), "material é") == TEXTS
     assert texts(found.GetFieldData(), "pairs") == list("abcd")
     assert found.GetFieldData().GetAbstractArray("pairs").GetNumberOfComponents() == 2
-    assert texts(found.GetFieldData(), "bytes") == [b"\xff\xfe"]
+    assert texts(found.GetFieldData(), "bytes") == ["ÿþ"]
     assert texts(found.GetPointData(), "place") == places
     assert texts(found.GetCellData(), "kind") == list("abcdefghijkl")
     assert np.array_equal(found.point_data["heat_prediction"], np.arange(8.0) / 3)
