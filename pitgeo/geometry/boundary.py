@@ -8,21 +8,30 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.geometry.cells import Block, blocks_of, boundary_pieces, pieces_of, top_blocks, weld
+from pitgeo.geometry.cells import Block, blocks_of, boundary_pieces, by_piece, pieces_of, top_blocks, weld
 from pitgeo.geometry.distance import distance_to
 from pitgeo.mesh import Mesh
+
+
+ON = 1e-3
+"""The center of a face lies on another piece if it is no farther from it than this part of the face's size."""
 
 
 def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance to the faces that belong to one cell only, ``[Q]``.
 
-    Where points are doubled, as at a crack, the faces are boundary; unless no cell shares a point with another.
+    Where points are doubled, as at a crack, the faces are boundary; unless no cell shares a point with another. Faces
+    where the pieces of a mesh meet are no boundary, see :func:`pitgeo.mesh.pieces.join`.
 
     Raises:
         ValueError: If there are no such faces.
     """
     dimension, top = top_blocks(blocks_of(mesh))
-    pieces = boundary_pieces(weld(mesh.points, top, "apart"))
+    parts = by_piece(mesh, top)
+    if len(parts) == 1:
+        pieces = boundary_pieces(weld(mesh.points, top, "apart"))
+    else:
+        pieces = _without_seams(mesh.points, [boundary_pieces(weld(mesh.points, part, "apart")) for part in parts])
     if not pieces:
         where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
@@ -30,6 +39,21 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
             f"{'surface' if dimension == 2 else 'curve'}); take normals, or the distance to a named set"
         )
     return distance_to(queries, mesh.points, pieces)
+
+
+def _without_seams(
+    points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]
+) -> list[NDArray[np.int64]]:
+    """The faces of several pieces without those whose center lies on a face of another piece."""
+    found: list[NDArray[np.int64]] = []
+    for number, own in enumerate(faces):
+        others = [part for other, parts in enumerate(faces) if other != number for part in parts]
+        for part in own:
+            corners = points[part]
+            size = np.ptp(corners, axis=1).max(1)
+            gap = distance_to(corners.mean(1), points, others) if others else np.full(len(part), np.inf)
+            found.append(part[gap > ON * size] if part.shape[1] > 1 else part[gap > 0.0])
+    return [part for part in found if len(part)]
 
 
 def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from pitgeo.geometry.grid import grid_of
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.pieces import PIECE
+from pitgeo.mesh.twins import first_of
 
 Nodes = tuple[int, ...]
 
@@ -66,13 +68,33 @@ def top_blocks(blocks: Sequence[Block]) -> tuple[int, list[Block]]:
     return dimension, [block for block in blocks if block.kind.dimension == dimension]
 
 
+def by_piece(mesh: Mesh, blocks: Sequence[Block]) -> list[list[Block]]:
+    """The blocks of every piece that the mesh was put together of; all in one list where it was not."""
+    if PIECE not in mesh.cell_data:
+        return [list(blocks)]
+    numbers = np.concatenate([np.ravel(values) for values in mesh.cell_data[PIECE]])
+    own = [numbers[block.first : block.first + len(block.nodes)] for block in blocks]
+    return [
+        [
+            block._replace(nodes=block.nodes[values == number])
+            for block, values in zip(blocks, own, strict=True)
+            if (values == number).any()
+        ]
+        for number in np.unique(np.concatenate(own))
+    ]
+
+
 def pieces_of(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
     """The pieces of all cells, ``[pieces, corners]`` a kind of piece."""
     return [block.nodes[:, piece] for block in blocks for piece in block.kind.pieces]
 
 
 def boundary_pieces(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
-    """The pieces of all faces that belong to one cell only, ``[pieces, corners]`` a kind of piece."""
+    """The pieces of all faces that belong to one cell only, ``[pieces, corners]`` a kind of piece.
+
+    A cell that is listed twice counts once.
+    """
+    blocks = _each_once(blocks)
     faces = [(block.nodes, corners, pieces) for block in blocks for corners, pieces in block.kind.faces]
     if not faces:
         return []
@@ -92,6 +114,17 @@ def boundary_pieces(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
         for (nodes, _, pieces), mask in zip(faces, masks, strict=True)
         if mask.any()
         for piece in pieces
+    ]
+
+
+def _each_once(blocks: Sequence[Block]) -> list[Block]:
+    if not blocks:
+        return []
+    first = first_of([(block.kind.dimension, block.nodes) for block in blocks])
+    is_first = first == np.arange(len(first))
+    ends = np.cumsum([len(block.nodes) for block in blocks])[:-1]
+    return [
+        block._replace(nodes=block.nodes[keep]) for block, keep in zip(blocks, np.split(is_first, ends), strict=True)
     ]
 
 

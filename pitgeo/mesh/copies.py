@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh import exodus_results, gmsh_results
+from pitgeo.mesh.formats import endings_of
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.vtk import EXODUS
 
-FORMATS = {**dict.fromkeys(EXODUS, exodus_results), ".msh": gmsh_results}
+FORMATS = {**dict.fromkeys(endings_of("Exodus"), exodus_results), ".msh": gmsh_results}
 """What adds fields to a copy of a file, by the ending of its name."""
 
 Fields = Mapping[str, NDArray[Any]]

@@ -1,4 +1,4 @@
-"""Reading mesh files: with meshio first, and with VTK what meshio does not read rightly."""
+"""Reading mesh files: by the readers that the table of formats names, one after the other."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ import io
 import logging
 import re
 import tempfile
-import urllib.parse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import meshio
 import numpy as np
 
-from pitgeo.mesh import abaqus, gmsh, grid_attributes, overlooked
+from pitgeo.mesh import abaqus, gmsh, grid_attributes, med, overlooked
 from pitgeo.mesh.exodus import read_exodus
+from pitgeo.mesh.formats import FORMATS, Reader
+from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.names import unquoted
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets, physical_sets
 from pitgeo.mesh.su2 import read_su2
-from pitgeo.mesh.vtk import EXODUS, READABLE, read_vtk
+from pitgeo.mesh.vtk import read_vtk
 
 log = logging.getLogger(__name__)
 
-OWN = {".su2": read_su2, **dict.fromkeys(EXODUS, read_exodus)}
-"""Readers of formats that meshio does not read rightly, by the ending of the file."""
+OWN: dict[str, Callable[[Path], Raw]] = {"SU2": read_su2, "Exodus": read_exodus}
+"""Readers of pitgeo, for formats that the others do not read rightly, by the name of the format."""
 
 
 def read_mesh(path: str | Path) -> Mesh:
-    """Read a mesh file of any format that meshio or VTK reads, with its fields and named sets.
+    """Read a mesh file of one of the formats in :data:`~pitgeo.mesh.formats.FORMATS`, with its fields and named sets.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -51,27 +53,32 @@ def read(path: Path) -> Mesh:
         raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
     if not path.stat().st_size:
         raise ValueError(f"{path}: Expected a mesh file (got an empty one); write it again, or leave it out")
-    overlooked.refuse(path)
-    try:
-        return (_by_own if path.suffix.lower() in OWN else _by_meshio)(path)
-    except _UnreadableError as error:
-        reason = _brief(str(error), path)
-    if path.suffix.lower() not in READABLE:
-        series = "; a time series is read by read_series" if path.suffix.lower() in (".xdmf", ".xmf", ".pvd") else ""
+    known = FORMATS.get(path.suffix.lower())
+    if known is None:
+        series = "a time series is read by read_series; " if path.suffix.lower() == ".pvd" else ""
         raise ValueError(
-            f"{path}: Expected a mesh file that can be read (got: {reason}); open it in ParaView, or in the program "
-            f"that wrote it, and save it as .vtu{series}"
+            f"{path}: Expected a mesh file of a format that is read, {', '.join(FORMATS)} (got {path.suffix!r}); "
+            f"{series}open it in ParaView, or in the program that wrote it, and save it as .vtu"
         )
-    try:
-        mesh = read_vtk(path).mesh(path)
-    except Exception as error:  # VTK's readers fail in many ways
-        other = _brief(str(error), path)
-        both = reason if other == reason else f"from meshio: {reason}; from VTK: {other}"
-        raise ValueError(
-            f"{path}: Expected a mesh file that meshio or VTK reads (got {both}); is it whole? Else open it in "
-            f"ParaView, or in the program that wrote it, and save it as .vtu"
-        ) from error
-    return replace(mesh, notes=(Note("reader", f"read by VTK, since meshio does not: {reason}"), *mesh.notes))
+    overlooked.refuse(path)
+    reasons, said = dict[str, str](), ""
+    for reader in known.readers:
+        try:
+            mesh = READERS[reader](path)
+        except _UnreadableError as error:
+            said = str(error).strip().removeprefix(f"{path}: ")
+            reasons[reader] = _brief(said, path)
+            continue
+        notes = [Note("reader", f"read by {reader}, since {other} does not: {why}") for other, why in reasons.items()]
+        return replace(mesh, notes=(*notes, *mesh.notes))
+    if len(reasons) == 1 and said.startswith("Expected "):  # a refusal that says what to do
+        raise ValueError(f"{path}: {said}")
+    series = "; a time series is read by read_series" if known.name == "XDMF" else ""
+    why = "; ".join(f"from {reader}: {reason}" for reader, reason in reasons.items())
+    raise ValueError(
+        f"{path}: Expected a mesh file that {' or '.join(known.readers)} reads (got {why}); is it whole? Else open it "
+        f"in ParaView, or in the program that wrote it, and save it as .vtu{series}"
+    )
 
 
 def _brief(text: str, path: Path) -> str:
@@ -91,13 +98,23 @@ def quiet(said: io.StringIO) -> Iterator[None]:
 
 
 class _UnreadableError(Exception):
-    """Meshio does not read a file, or not rightly; another reader may."""
+    """A reader does not read a file, or not rightly; another may."""
 
 
 def _by_own(path: Path) -> Mesh:
+    return _made(path, OWN[FORMATS[path.suffix.lower()].name])
+
+
+def _by_vtk(path: Path) -> Mesh:
+    return _made(path, read_vtk)
+
+
+def _made(path: Path, reader: Callable[[Path], Raw]) -> Mesh:
     try:
-        return OWN[path.suffix.lower()](path).mesh(path)
-    except Exception as error:  # broken files make netCDF4 fail in many ways
+        return without_ghosts(reader(path)).mesh(path)
+    except MemoryError:
+        raise
+    except Exception as error:  # broken files make netCDF4, h5py and VTK fail in many ways
         raise _UnreadableError(f"{'' if isinstance(error, ValueError) else type(error).__name__} {error}") from error
 
 
@@ -130,10 +147,8 @@ def _by_meshio(path: Path) -> Mesh:
     try:
         raw = _raw(found, path)
         raw.notes += [Note("meshio", words[:500])] * bool(words)
-        return raw.mesh(path)
+        return without_ghosts(raw).mesh(path)
     except (ValueError, LookupError) as error:
-        if str(error).startswith(str(path)) and path.suffix.lower() not in READABLE:
-            raise
         raise _UnreadableError(str(error).removeprefix(f"{path}: ")) from error
 
 
@@ -143,7 +158,7 @@ def from_meshio(found: meshio.Mesh) -> Mesh:
     Raises:
         ValueError: If something does not fit together.
     """
-    return replace(_plain(found).mesh(Path("a mesh of meshio")), path=None)
+    return replace(without_ghosts(_plain(found)).mesh(Path("a mesh of meshio")), path=None)
 
 
 def _plain(found: meshio.Mesh) -> Raw:
@@ -163,8 +178,8 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
     suffix, raw = path.suffix.lower(), _plain(found)
     if suffix == ".vtk":  # the legacy format escapes blanks
         raw.field_data = {**raw.field_data, **read_field_data(path, raw.notes)}
-        raw.point_data = {urllib.parse.unquote(name): values for name, values in raw.point_data.items()}
-        raw.cell_data = {urllib.parse.unquote(name): values for name, values in raw.cell_data.items()}
+        raw.point_data = unquoted(raw.point_data, raw.notes)
+        raw.cell_data = unquoted(raw.cell_data, raw.notes)
     elif suffix == ".inp":
         raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells], raw.notes)
     elif suffix in (".xdmf", ".xmf"):
@@ -175,15 +190,22 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         fields = gmsh.read_fields(path, sizes, raw.notes)
         raw.point_data.update(fields[b"NodeData"])
         raw.cell_data.update({name: np.split(values, ends[:-1]) for name, values in fields[b"ElementData"].items()})
+        names = gmsh.physical_names(path.read_bytes(), raw.notes)
+        raw.field_data = {names.get(name, name): pair for name, pair in raw.field_data.items()}
+        raw.cell_sets = {names.get(name, name): parts for name, parts in raw.cell_sets.items()}
         tags = raw.cell_data.get("gmsh:physical")
         raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
         raw.field_data = {**raw.field_data, **gmsh.read_field_data(path.read_bytes())}
     elif suffix == ".med":
-        groups = family_sets(found.point_tags, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
+        point_groups, cell_groups = med.read_families(path, raw.notes)
+        groups = family_sets(point_groups, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
         raw.point_sets = {name: members[0] for name, members in groups.items()}
-        raw.cell_sets = family_sets(found.cell_tags, raw.cell_data.get("cell_tags", []))
+        raw.cell_sets = family_sets(cell_groups, raw.cell_data.get("cell_tags", []))
     elif suffix == ".obj" and overlooked.own_corners(path):
         for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
             raw.notes.append(Note("left out", f"{name} left out, whose numbers are not those of the points"))
             del raw.point_data[name]
     return raw
+
+
+READERS: dict[Reader, Callable[[Path], Mesh]] = {"pitgeo": _by_own, "meshio": _by_meshio, "VTK": _by_vtk}

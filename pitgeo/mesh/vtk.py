@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,16 +16,24 @@ from numpy.typing import NDArray
 
 from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
+from pitgeo.mesh.formats import endings_of
+from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.vtk_texts import texts_from_vtk, texts_to_vtk
 
-EXODUS = (".e", ".ex2", ".exii", ".exo", ".exodus")
-READABLE = (
-    *(".vtu", ".vtk", ".vtp", ".vts", ".vtr", ".vti", ".vtm", ".vtmb", ".pvtu", ".pvtp", ".pvts", ".pvtr", ".pvti"),
-    *(".case", ".obj", ".stl", ".ply", ".cgns", *EXODUS),
-)
-"""Endings of files that VTK reads by itself; PyVista hands others on to meshio."""
+PIECES = (".vtu", ".pvtu", ".vtp", ".pvtp")
+"""Endings of files that may hold, or name, several pieces of one grid."""
+
+OTHER_ENDINGS = {".avs": ".inp", ".tec": ".dat", ".exodus": ".exo", ".gen": ".g"}
+"""Endings that PyVista knows by another name."""
+
+PARALLEL = {".pvtp": "vtkXMLPPolyDataReader", ".pvts": "vtkXMLPStructuredGridReader"}
+"""Readers that PyVista does not know."""
+
+INNER = ("Internal", "internalMesh")
+"""Names of blocks that are called as what they are in."""
 
 ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6], 13: [0, 2, 1, 3, 5, 4]}
 """VTK's nodes in meshio's order: of pixels, voxels and wedges."""
@@ -43,19 +52,62 @@ def pyvista() -> Any:
 
 
 def read_vtk(path: Path) -> Raw:
-    """Read a file with VTK; the blocks of a file of several are put together, and their points kept apart.
+    """Read a file with VTK; its pieces and blocks are put together, see :func:`~pitgeo.mesh.pieces.join`.
 
     Raises:
         ValueError: If VTK finds an error, or the file holds cells that are not known.
     """
     with _quiet() as errors:
-        data = pyvista().read(str(path))
+        reader = _reader(path)
+        grids = (_pieces if path.suffix.lower() in PIECES else _whole)(path, reader)
     if errors:
         raise ValueError("; ".join(" ".join(error.split()) for error in errors)[:500])
-    if path.suffix.lower() in EXODUS and "Element Blocks" in data.keys():  # noqa: SIM118 (not a dict)
-        data = data["Element Blocks"]
     with _quiet() as errors:
-        return _together([_raw(part) for part in _parts(data)])
+        raw = join([(name, _raw(grid)) for name, grid in grids])
+    times = _times(reader)
+    if len(times) > 1:
+        raw.notes.append(Note("one of several times", f"the first of {len(times)} times, {times[0]:g}, is read"))
+    return raw
+
+
+def _reader(path: Path) -> Any:
+    """VTK's reader of a file, as PyVista sets it up."""
+    suffix = path.suffix.lower()
+    if suffix in PARALLEL:
+        reader = getattr(importlib.import_module("vtkmodules.vtkIOXML"), PARALLEL[suffix])()
+        reader.SetFileName(str(path))
+        return reader
+    return pyvista().get_reader(str(path), force_ext=OTHER_ENDINGS.get(suffix, suffix)).reader
+
+
+def _whole(path: Path, reader: Any) -> list[tuple[str, Any]]:
+    reader.Update()
+    data = pyvista().wrap(reader.GetOutputDataObject(0))
+    if data is None:
+        raise ValueError("the file holds no mesh")
+    if path.suffix.lower() in endings_of("Exodus") and "Element Blocks" in data.keys():  # noqa: SIM118 (not a dict)
+        data = data["Element Blocks"]
+    return _parts(data)
+
+
+def _times(reader: Any) -> tuple[float, ...]:
+    """The times that a file holds, as its reader says."""
+    key = importlib.import_module("vtkmodules.vtkCommonExecutionModel").vtkStreamingDemandDrivenPipeline.TIME_STEPS()
+    facts = reader.GetOutputInformation(0)
+    return tuple(facts.Get(key)) if facts is not None and facts.Has(key) else ()
+
+
+def _pieces(path: Path, reader: Any) -> list[tuple[str, Any]]:
+    """The pieces of a file in XML, each as a grid of its own."""
+    reader.UpdateInformation()
+    head = path.read_bytes().partition(b"<AppendedData")[0]
+    count = max(1, len(re.findall(rb"<Piece\b", head)))
+    found = []
+    for number in range(count):
+        reader.UpdatePiece(number, count, 0)
+        grid = pyvista().wrap(reader.GetOutputDataObject(0)).copy()
+        found += [(name, part) for name, part in _parts(grid) if part.n_points]
+    return found
 
 
 def write_vtk(
@@ -137,19 +189,23 @@ def _quiet() -> Iterator[list[str]]:
             yield errors
         finally:
             logger.SetStderrVerbosity(before)
-    errors.extend(event.alert for event in caught.error_events)
+    # VTK cannot read some of the ranges that it writes beside the values: they are not needed.
+    errors.extend(event.alert for event in caught.error_events if "InformationKey" not in event.alert)
 
 
-def _parts(data: Any) -> list[Any]:
-    """The grids of a file, those in blocks of blocks too."""
+def _parts(data: Any, name: str = "") -> list[tuple[str, Any]]:
+    """The grids of a file and their names, those in blocks of blocks too."""
     if hasattr(data, "celltypes"):
-        return [data]
+        return [(name, data)]
     if hasattr(data, "n_blocks"):
-        return [part for block in data if block is not None for part in _parts(block)]
+        blocks = [(data.get_block_name(number) or "", data[number]) for number in range(data.n_blocks)]
+        return [
+            part for own, block in blocks if block is not None for part in _parts(block, name if own in INNER else own)
+        ]
     grid = data.cast_to_unstructured_grid()
     if grid.n_points != data.n_points:
         raise ValueError(f"{data.n_points} points became {grid.n_points}")
-    return [grid]
+    return [(name, grid)]
 
 
 def _raw(grid: Any) -> Raw:
@@ -173,9 +229,13 @@ def _raw(grid: Any) -> Raw:
 def _arrays(fields: Any, notes: list[Note]) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     left = []
-    for name in fields.keys():  # noqa: SIM118 (not a dict)
-        held = fields.VTKObject.GetAbstractArray(name)
-        values = texts_from_vtk(held) if held.IsA("vtkStringArray") else np.array(fields[name])
+    stored: list[str | bytes] = list(fields.keys())  # bytes where they are no UTF-8
+    for key, name in zip(stored, each_once(stored, "field", notes), strict=True):
+        held = fields.VTKObject.GetAbstractArray(key)
+        if held.IsA("vtkStringArray"):
+            values = texts_from_vtk(held, notes)
+        else:
+            values = np.array(fields[key] if isinstance(key, str) else pyvista().convert_array(held))
         if values.dtype.kind in "fiubU":
             found[name] = values
         else:
@@ -227,47 +287,3 @@ def _plain(vtk_type: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
             f"tetrahedra in ParaView"
         )
     return kind, nodes
-
-
-def _together(parts: list[Raw]) -> Raw:
-    """One mesh of several blocks; where a block lacks a field, its values are not-a-number there."""
-    parts = [part for part in parts if len(part.points)]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return Raw(np.zeros((0, 3)))
-    notes = [Note("pieces", f"{len(parts)} blocks are put together"), *(note for part in parts for note in part.notes)]
-    firsts = np.cumsum([0, *(len(part.points) for part in parts)])
-    whole = Raw(
-        points=np.concatenate([part.points for part in parts]),
-        cells=[(kind, nodes + first) for part, first in zip(parts, firsts, strict=False) for kind, nodes in part.cells],
-        notes=notes,
-    )
-    for name in {name: None for part in parts for name in part.point_data}:
-        like = [part.point_data.get(name) for part in parts]
-        whole.point_data[name] = np.concatenate(_filled(like, [len(part.points) for part in parts]))
-    for name in {name: None for part in parts for name in part.cell_data}:
-        blocks = [(part.cell_data.get(name), part.cells) for part in parts]
-        flat = [values[k] if values else None for values, cells in blocks for k in range(len(cells))]
-        whole.cell_data[name] = _filled(flat, [len(nodes) for _, nodes in whole.cells])
-    for number, part in enumerate(parts):
-        for name, values in part.field_data.items():
-            before = whole.field_data.get(name)
-            is_other = before is not None and (
-                before.dtype.kind != values.dtype.kind or not np.array_equal(before, values)
-            )
-            whole.field_data[f"{name} (block {number})" if is_other else name] = values
-    return whole
-
-
-def _filled(arrays: list[NDArray[Any] | None], counts: list[int]) -> list[NDArray[Any]]:
-    have = [array for array in arrays if array is not None]
-    if any(array.dtype.kind == "U" for array in have):  # texts are empty there
-        gaps = [np.full((count, *have[0].shape[1:]), "") for count in counts]
-        return [gap if array is None else array.astype(str) for array, gap in zip(arrays, gaps, strict=True)]
-    kind = np.result_type(*have, *([np.float64] if len(have) < len(arrays) else []))
-    shape = have[0].shape[1:]
-    return [
-        np.full((count, *shape), np.nan) if array is None else array.astype(kind)
-        for array, count in zip(arrays, counts, strict=True)
-    ]

@@ -1,0 +1,60 @@
+"""The formats of mesh files that are read, and by which readers, in this order."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Reader = Literal["pitgeo", "meshio", "VTK"]
+
+
+class Format(NamedTuple):
+    """A format of mesh files.
+
+    Args:
+        name: What people call it.
+        readers: Who reads it: the next one takes what the one before does not read, or not rightly.
+    """
+
+    name: str
+    readers: tuple[Reader, ...]
+
+
+_BY_FORMAT = {
+    Format("VTK", ("meshio", "VTK")): ".vtu .vtk",
+    Format("VTK", ("VTK",)): ".vtp .vts .vtr .vti .vtm .vtmb .pvtu .pvtp .pvts .pvtr .pvti .vtkhdf",
+    Format("XDMF", ("meshio",)): ".xdmf .xmf",
+    Format("Exodus", ("pitgeo", "VTK")): ".e .ex2 .exii .exo .exodus .g .gen",
+    Format("CGNS", ("VTK",)): ".cgns",
+    Format("EnSight", ("VTK",)): ".case",
+    Format("Tecplot", ("meshio", "VTK")): ".dat .tec",
+    Format("Abaqus or AVS UCD", ("meshio", "VTK")): ".inp",
+    Format("AVS UCD", ("VTK",)): ".avs",
+    Format("Gmsh", ("meshio",)): ".msh",
+    Format("SU2", ("pitgeo",)): ".su2",
+    Format("Nastran", ("meshio",)): ".bdf .fem .nas",
+    Format("MED", ("meshio",)): ".med",
+    Format("Medit", ("meshio",)): ".mesh .meshb",
+    Format("Wavefront OBJ", ("meshio", "VTK")): ".obj",
+    Format("STL", ("meshio", "VTK")): ".stl",
+    Format("PLY", ("meshio", "VTK")): ".ply",
+    Format("OFF", ("meshio",)): ".off",
+    Format("TetGen", ("meshio",)): ".node .ele",
+    Format("Netgen", ("meshio",)): ".vol",
+    Format("DOLFIN XML", ("meshio",)): ".xml",
+    Format("UGRID", ("meshio",)): ".ugrid",
+    Format("FLAC3D", ("meshio",)): ".f3grid",
+    Format("Kratos", ("meshio",)): ".mdpa",
+}
+
+FORMATS: dict[str, Format] = {ending: format_ for format_, endings in _BY_FORMAT.items() for ending in endings.split()}
+"""What is read, by the ending of the file's name in lower case."""
+
+
+def endings_of(name: str) -> tuple[str, ...]:
+    """The endings of a format's files.
+
+    Example:
+        >>> endings_of("Gmsh")
+        ('.msh',)
+    """
+    return tuple(ending for ending, format_ in FORMATS.items() if format_.name == name)
