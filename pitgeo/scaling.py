@@ -128,26 +128,39 @@ class Scaling(nn.Module):
         std = torch.where(std > CONSTANT * sums.size, std, torch.ones_like(std))
         return cls(sums.mean.float(), std.float(), (), logs)
 
-    def scale(self, x: Tensor, grid: tuple[int, ...] | None = None) -> Tensor:
-        """From physical units to the model's; ``grid`` is that of the points of ``x``, if it may be another one."""
-        mean, std = self._at(x, grid)
+    def scale(self, x: Tensor, grid: tuple[int, ...] | None = None, batch: Tensor | None = None) -> Tensor:
+        """From physical units to the model's.
+
+        Args:
+            x: The field.
+            grid: That of the points, if it may be another one than the scaling's.
+            batch: Which sample each row of a field ``[N, K]`` is of, where there are several one after another.
+        """
+        mean, std = self._at(x, grid, batch)
         if self.has_logs:
             x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
         return (x - mean) / std
 
-    def unscale(self, x: Tensor, grid: tuple[int, ...] | None = None, some: tuple[Tensor, int] | None = None) -> Tensor:
+    def unscale(
+        self,
+        x: Tensor,
+        grid: tuple[int, ...] | None = None,
+        batch: Tensor | None = None,
+        some: tuple[Tensor, int] | None = None,
+    ) -> Tensor:
         """From the model's units to physical ones.
 
         Args:
             x: The field.
             grid: That of the points, if it may be another one than the scaling's.
+            batch: As for :meth:`scale`, of all points.
             some: Numbers ``[m]`` of the points that ``x`` is for, and how many points there are; ``None`` for all.
         """
         if some is None:
-            mean, std = self._at(x, grid)
+            mean, std = self._at(x, grid, batch)
         else:
             rows, points = some
-            mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid)
+            mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid, batch)
             mean, std = (part if part.dim() == 1 else part[rows] for part in (mean, std))
         x = x * std + mean
         return torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
@@ -156,7 +169,7 @@ class Scaling(nn.Module):
         """The same as :meth:`scale`."""
         return self.scale(x)
 
-    def _at(self, x: Tensor, grid: tuple[int, ...] | None) -> tuple[Tensor, Tensor]:
+    def _at(self, x: Tensor, grid: tuple[int, ...] | None, batch: Tensor | None) -> tuple[Tensor, Tensor]:
         """Mean and scale for the points of a field."""
         channels = self.mean.shape[-1]
         if not torch.compiler.is_compiling() and (x.dim() == 0 or x.shape[-1] != channels):
@@ -167,12 +180,16 @@ class Scaling(nn.Module):
         mean, std = self.mean, self.std
         if grid is not None and own and len(grid) == len(own) and grid != own:
             mean, std = _resized(mean, own, grid), _resized(std, own, grid)
-        if x.dim() == 2 and x.shape[0] != len(mean) and x.shape[0] % len(mean) == 0:  # samples one after another
-            mean, std = (part.repeat(x.shape[0] // len(mean), 1) for part in (mean, std))
-        if x.dim() < 2 or x.shape[-2] != len(mean):
+        points = [x.shape[-2]] if x.dim() > 1 else []
+        if batch is not None and x.dim() == 2:  # samples one after another
+            points = torch.bincount(batch).tolist()
+            mean, std = (part.repeat(len(points), 1) for part in (mean, std))
+        each = len(mean) // max(1, len(points))
+        if set(points) != {each} or x.shape[-2] != len(mean):
             raise ValueError(
                 f"Expected the {len(self.mean)} points that the scaling was found on, or another resolution of "
-                f"their regular grid (got shape {list(x.shape)} on the grid {grid}); take 'channel' for others"
+                f"their regular grid (got shape {list(x.shape)} on the grid {grid}"
+                f"{'' if batch is None else f', samples of {sorted(set(points))} points'}); take 'channel' for others"
             )
         return mean, std
 

@@ -6,8 +6,12 @@ import math
 
 import pytest
 import torch
+from torch_geometric.data import Batch
 
+from pitgeo.config import TrainingConfig
+from pitgeo.data import PointData
 from pitgeo.scaling import Scaling
+from pitgeo.training import OperatorModule
 
 
 def fields() -> list[torch.Tensor]:
@@ -117,16 +121,62 @@ def test_some_points_are_unscaled_as_among_all(grid):
     own = Scaling(torch.rand(12, 2), 0.5 + torch.rand(12, 2), grid=(3, 4), logs=[1])
     points = 12 if grid is None else math.prod(grid)
     x, rows = torch.rand(2 * points, 2), torch.tensor([0, 5, points, 2 * points - 1])
-    whole = own.unscale(x, grid)
-    assert torch.equal(own.unscale(x[rows], grid, (rows, 2 * points)), whole[rows])
+    batch = torch.arange(2).repeat_interleave(points)
+    whole = own.unscale(x, grid, batch)
+    assert torch.equal(own.unscale(x[rows], grid, batch, (rows, 2 * points)), whole[rows])
     shared = x.reshape(2, points, 2)
+    assert torch.equal(own.unscale(shared, grid).flatten(0, 1), whole)
     assert torch.equal(
-        own.unscale(shared[:, rows[:2]], grid, (rows[:2], points)), own.unscale(shared, grid)[:, rows[:2]]
+        own.unscale(shared[:, rows[:2]], grid, None, (rows[:2], points)), own.unscale(shared, grid)[:, rows[:2]]
     )
     channel = Scaling(torch.rand(2), 0.5 + torch.rand(2))
-    assert torch.equal(channel.unscale(x[rows], grid, (rows, 2 * points)), channel.unscale(x, grid)[rows])
+    assert torch.equal(channel.unscale(x[rows], grid, batch, (rows, 2 * points)), channel.unscale(x, grid)[rows])
     with pytest.raises(ValueError, match="12 points that the scaling was found on"):
-        own.unscale(x[rows], None, (rows, 2 * points + 1))
+        own.unscale(x[rows], None, None, (rows, 2 * points + 1))
+
+
+@pytest.mark.parametrize(
+    ("points", "batch"),
+    [
+        (512, None),  # one sample, twice as many points
+        (768, None),
+        (512, [0] * 512),
+        (512, [0] * 200 + [1] * 312),  # two samples of other sizes, as many points together
+        (256, [0] * 128 + [1] * 128),
+        (1024, [0] * 512 + [1] * 512),
+    ],
+)
+def test_a_scaling_of_every_point_is_not_repeated_over_a_sample(points, batch):
+    scaling = Scaling(torch.rand(256, 1), 0.5 + torch.rand(256, 1))
+    numbers = None if batch is None else torch.tensor(batch)
+    for change in (scaling.scale, scaling.unscale):
+        with pytest.raises(ValueError, match=r"256 points that the scaling was found on.*take 'channel'"):
+            change(torch.rand(points, 1), None, numbers)
+    with pytest.raises(ValueError, match="256 points"):
+        scaling.unscale(torch.rand(2, 1), None, numbers, (torch.tensor([0, 3]), points))
+    x, two = torch.rand(512, 1), torch.arange(2).repeat_interleave(256)
+    assert torch.equal(scaling.scale(x, None, two), torch.cat([scaling.scale(x[:256]), scaling.scale(x[256:])]))
+
+
+def test_a_module_with_a_scaling_of_every_point_refuses_other_points() -> None:
+    scaling, other = Scaling(torch.rand(256, 1), 0.5 + torch.rand(256, 1)), Scaling.identity(1)
+
+    class Same(torch.nn.Module):
+        def forward(self, data: PointData) -> torch.Tensor:
+            return data.x
+
+    def batch(*sizes: int) -> PointData:
+        return Batch.from_data_list([PointData(pos=torch.rand(n, 2), x=torch.rand(n, 1)) for n in sizes])
+
+    for inputs, targets in ((scaling, other), (other, scaling)):
+        module = OperatorModule(Same(), inputs, targets, TrainingConfig())
+        for data in (PointData(pos=torch.rand(512, 2), x=torch.rand(512, 1)), batch(512), batch(200, 312)):
+            with pytest.raises(ValueError, match="256 points that the scaling was found on"):
+                module(data)
+        data = batch(256, 256)
+        change = targets.unscale if inputs is other else inputs.scale
+        expected = torch.cat([change(part) for part in data.x.split(256)])
+        assert torch.equal(module(data), expected)
 
 
 def test_logarithms_of_some_channels():

@@ -89,12 +89,13 @@ class OperatorModule(LightningModule):
         """
         data = copy.copy(data)
         grid = data.common_grid
-        data.x = self.input_scaling.scale(data.x, grid)
+        data.x = self.input_scaling.scale(data.x, grid, data.points("input")[1])
         values = (model or self.model)(data) if rows is None else self.model(data, rows)
         values = values if values.dtype == torch.float64 else values.float()
-        some = None if rows is None else (rows, len(data.points("output")[0]))
+        pos, batch = data.points("output")
+        some = None if rows is None else (rows, len(pos))
         if data.get("window") is None:  # else they are not scaled, see __init__
-            values = self.target_scaling.unscale(values, grid, some)
+            values = self.target_scaling.unscale(values, grid, batch, some)
         return values if len(self.sizes) == 0 else self._averaged(values, data, rows)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
