@@ -171,7 +171,8 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     path = Path(path)
     if path.is_dir():
         raise FileNotFoundError(
-            f"Expected a checkpoint (got the folder {path}); take {path / 'best.ckpt'}, if it is there"
+            f"Expected a checkpoint (got the folder {path}); take "
+            f"{path / ('best.ckpt' if (path / 'best.ckpt').exists() else 'last.ckpt')}, if it is there"
         )
     checkpoint = read_checkpoint(path)
     facts = checkpoint["pitgeo"]

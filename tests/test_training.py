@@ -192,6 +192,58 @@ def test_best_is_the_epoch_with_the_lowest_validation_error(tmp_path: Path) -> N
     assert float(error) == pytest.approx(min(errors), rel=1e-5)
 
 
+def overflowing(**options: Any) -> OperatorModule:
+    """A model whose logarithm of the target is predicted, far too high on the validation samples."""
+    made = module(epochs=2, **options)
+    made.target_scaling = Scaling(torch.zeros(1), torch.ones(1), (), [0])
+    made.model.register_forward_hook(lambda model, given, out: out * 0 + (1.0 if model.training else 1000.0))
+    return made
+
+
+def test_validation_errors_that_are_never_finite_end_the_run_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = (
+        r"no validation error .* no best.ckpt: the error of target channel 0 is inf in validation sample 100; its "
+    )
+    expected += r"logarithm is scaled.*last.ckpt is kept; try a lower learning rate .*scaling.log"
+    with pytest.raises(NonFiniteError, match=expected):
+        fit(overflowing(), samples(), samples(3), tmp_path)
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+        "Epoch 1: the error of target channel 0 is inf in validation sample 100; its logarithm is scaled, and the "
+        "exponential of what is predicted is out of range; best.ckpt is of other epochs"
+    ]
+    assert read_checkpoint(tmp_path / "last.ckpt")["global_step"] == 2 * STEPS
+    assert not (tmp_path / "best.ckpt").exists() and len(rows(tmp_path)) == 2
+    with pytest.raises(NonFiniteError, match="no validation error of this run was finite"):  # there is nothing to do
+        fit(overflowing(), samples(), samples(3), tmp_path, resume=True)
+
+
+def test_predictions_that_are_nan_in_one_validation_sample_alone_end_the_run(tmp_path: Path) -> None:
+    made = module(epochs=1)
+
+    def spoil(model: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
+        return out if model.training or 101 not in given[0].sample_id else out * float("nan")
+
+    made.model.register_forward_hook(spoil)
+    with pytest.raises(NonFiniteError, match=r"is nan in validation sample 10\d; what is predicted is NaN"):
+        fit(made, samples(), samples(3), tmp_path)
+
+
+def test_one_finite_validation_error_is_enough(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made = overflowing()
+    made.model.register_forward_hook(lambda model, given, out: out * 0 + (1.0 if made.current_epoch == 1 else out))
+    assert fit(made, samples(), samples(3), tmp_path) == tmp_path / "best.ckpt"
+    assert read_checkpoint(tmp_path / "best.ckpt")["callbacks"]["Checkpoints"]["best_epoch"] == 2
+    assert "Epoch 1: the error of target channel 0 is inf" in caplog.text
+
+
+def test_a_missing_checkpoint_names_those_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "last.ckpt").touch()
+    with pytest.raises(FileNotFoundError, match=r"best.ckpt \(got no such file\); there are last.ckpt beside it"):
+        read_checkpoint(tmp_path / "best.ckpt")
+
+
 def test_without_validation_there_is_no_best(tmp_path: Path) -> None:
     assert fit(module(epochs=1), samples(), [], tmp_path) == tmp_path / "last.ckpt"
     assert not (tmp_path / "best.ckpt").exists()

@@ -49,7 +49,9 @@ def read_checkpoint(path: Path, map_location: Any = "cpu") -> dict[str, Any]:
         ValueError: If the file is not a checkpoint of pitgeo, is broken, or has another format number.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"Expected a checkpoint at {path} (got no such file)")
+        others = sorted(other.name for other in path.parent.glob("*.ckpt")) if path.parent.is_dir() else []
+        advice = f"; there are {', '.join(others)} beside it" if others else ""
+        raise FileNotFoundError(f"Expected a checkpoint at {path} (got no such file){advice}")
     try:
         checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
     except Exception as error:  # torch.load raises what it likes on a broken file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from pathlib import Path
 from typing import Any, cast
@@ -9,7 +10,9 @@ from typing import Any, cast
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
-from pitgeo.training.module import OperatorModule
+from pitgeo.training.module import NonFiniteError, OperatorModule
+
+log = logging.getLogger(__name__)
 
 
 class Checkpoints(Callback):
@@ -24,6 +27,7 @@ class Checkpoints(Callback):
         self.last = folder / "last.ckpt"
         self.best_error = math.inf
         self.best_epoch = 0
+        self.flaw = ""
 
     def state_dict(self) -> dict[str, Any]:
         """The lowest error, and its epoch."""
@@ -35,8 +39,28 @@ class Checkpoints(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Write the files."""
-        error = cast(OperatorModule, pl_module).validation_error
+        module = cast(OperatorModule, pl_module)
+        error = module.validation_error
+        if error is not None and not math.isfinite(error):
+            flaw = module.validation_flaw or "the validation error is not finite"
+            if not self.flaw and trainer.is_global_zero:
+                log.warning("Epoch %d: %s; best.ckpt is of other epochs", trainer.current_epoch + 1, flaw)
+            self.flaw = flaw
         if error is not None and trainer.strategy.broadcast(error < self.best_error):
             self.best_error, self.best_epoch = error, trainer.current_epoch + 1
             trainer.save_checkpoint(self.best)
         trainer.save_checkpoint(self.last)
+
+    def chosen(self) -> Path:
+        """The best checkpoint of a run that has ended.
+
+        Raises:
+            NonFiniteError: If there is none, as no validation error was finite.
+        """
+        if self.best_epoch == 0:
+            raise NonFiniteError(
+                f"no validation error of this run was finite, so that there is no {self.best.name}: "
+                f"{self.flaw or 'the last one neither'}; {self.last} is kept; try a lower learning rate or "
+                f"training.clip, or leave the name out of scaling.log"
+            )
+        return self.best

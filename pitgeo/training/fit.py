@@ -62,7 +62,8 @@ def fit(
 
     Raises:
         InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
-        NonFiniteError: If the loss or a weight became NaN or infinite; ``last.ckpt`` is left as it was.
+        NonFiniteError: If the loss or a weight became NaN or infinite, and ``last.ckpt`` is left as it was; or if no
+            validation error was finite, and there is no best.
         WorkerLostError: If another process of several ended.
         OSError: If a file cannot be written.
     """
@@ -114,7 +115,7 @@ def _fit(
                 signal.signal(signal.SIGINT, on_interrupt)  # Lightning leaves it ignored
                 raise KeyboardInterrupt from None
             raise
-    return checkpoints.best if validation else last
+    return checkpoints.chosen() if validation else last
 
 
 @contextmanager

@@ -75,6 +75,7 @@ class OperatorModule(LightningModule):
         self.groups = _groups(self.facts)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.validation_error: float | None = None
+        self.validation_flaw = ""
         self._errors: list[Tensor] = []
 
     def forward(
@@ -116,12 +117,14 @@ class OperatorModule(LightningModule):
 
     def on_validation_epoch_start(self) -> None:
         """Forget the errors of the last epoch."""
-        self._errors = []
+        self._errors, self.validation_flaw = [], ""
 
     def validation_step(self, batch: PointData, batch_idx: int) -> None:
         """Keep the errors of a batch."""
         errors = self._error(batch).cpu()
         self._errors.append(errors[:0] if batch.get("weight") == 0 else errors)
+        if not self.validation_flaw and not bool(torch.isfinite(errors).all()):
+            self.validation_flaw = self._flaw(errors, batch)
 
     def on_validation_epoch_end(self) -> None:
         """The validation error: the mean over samples and channels, those of all devices."""
@@ -174,6 +177,19 @@ class OperatorModule(LightningModule):
             self.groups,
             rows,
         )
+
+    def _flaw(self, errors: Tensor, batch: PointData) -> str:
+        """Which error ``[B, K]`` is not finite, and why that may be."""
+        sample, channel = (int(number) for number in (~torch.isfinite(errors)).nonzero()[0])
+        labels = FieldTable.parse(self.facts["table"]).target_labels if "table" in self.facts else ()
+        name = f"target {labels[channel]!r}" if channel < len(labels) else f"target channel {channel}"
+        numbers = batch.get("sample_id")
+        where = sample if numbers is None else int(numbers.flatten()[sample])
+        flaw = f"the error of {name} is {float(errors[sample, channel])} in validation sample {where}"
+        logs = self.target_scaling.is_log
+        if bool(logs[channel % len(logs)]):
+            return f"{flaw}; its logarithm is scaled, and the exponential of what is predicted is out of range"
+        return f"{flaw}; what is predicted is NaN, or out of range"
 
     @property
     def floor(self) -> Tensor | None:
