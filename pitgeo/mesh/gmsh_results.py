@@ -50,8 +50,8 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
             if numbers is None or len(numbers) != len(values) or values.dtype.kind not in "fiu":
                 raise ValueError(f"{name!r} is not one number, or several, for each of the {things.decode().lower()}")
             own = stored.get(name, name.encode())  # what is there keeps its bytes
-            content = _without(content, kind, own)
-            content += _section(kind, own, numbers, values.reshape(len(values), -1), is_binary)
+            section = _section(kind, own, numbers, values.reshape(len(values), -1), is_binary)
+            content = _with(content, kind, own, section)
     if field_data:
         before = {name: values for section in sections(content, WHOLE) for name, values in json.loads(section).items()}
         for found in reversed(spans(content, WHOLE)):
@@ -61,13 +61,12 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     target.write_bytes(content)
 
 
-def _without(content: bytes, kind: bytes, name: bytes) -> bytes:
-    """Without the last field of a name, which is the one that is read; ready for what follows."""
+def _with(content: bytes, kind: bytes, name: bytes, section: bytes) -> bytes:
+    """With a field in place of the last one of its name, which is the one that is read; at the end if there is none."""
     for found in reversed(spans(content, kind)):
         if field_name(found.group(1)) == name:
-            content = content[: found.start()] + content[found.end() :]
-            break
-    return _ended(content)
+            return content[: found.start()] + section + content[found.end() :]
+    return _ended(content) + section
 
 
 def _ended(content: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import urllib.parse
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,11 @@ T = TypeVar("T")
 WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xA0)}
 """What the bytes 0x80 to 0x9f stand for. In Latin-1 they are control characters, which nobody writes in a name, in
 Windows' cp1252 quotes, dashes and the euro; all other bytes are the same in both. Five have no meaning in either."""
+
+XML = (".vtu", ".vtp", ".vts", ".vtr", ".vti")
+"""Endings of files of VTK in XML."""
+
+DECODED = Note("decoded", "the file is no UTF-8, and read as Latin-1 (cp1252)")
 
 KEPT = "\t\n\r"
 """Control characters that names may have: XML holds them."""
@@ -37,8 +43,30 @@ def read_text(path: Path, notes: list[Note] | None = None) -> str:
     """The text of a file, a note if it is no UTF-8; ends of lines are ``\\n``."""
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if notes is not None and _utf8(content) is None:
-        notes.append(Note("decoded", "the file is no UTF-8, and read as Latin-1 (cp1252)"))
+        notes.append(DECODED)
     return decode(content).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def tidy_xml(path: Path, folder: Path) -> Path:
+    """A copy in UTF-8 of a file of VTK that is not, as VTK itself writes names; else the file itself."""
+    head, mark, rest = _xml(path)
+    if not is_misencoded(path):
+        return path
+    copy = folder / path.name
+    copy.write_bytes(decode(head).encode() + mark + rest)
+    return copy
+
+
+def is_misencoded(path: Path) -> bool:
+    """Whether an XML file of VTK says no other encoding than UTF-8, and has bytes of another."""
+    head, _, _ = _xml(path)
+    is_declared = re.match(rb"""\s*<\?xml[^>]*\bencoding\s*=\s*["'](?!utf-?8["'])""", head, re.IGNORECASE)
+    return not is_declared and not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _utf8(head) is None
+
+
+def _xml(path: Path) -> tuple[bytes, bytes, bytes]:
+    content = path.read_bytes() if path.suffix.lower() in XML else b""
+    return content.partition(b"<AppendedData")
 
 
 def unquoted(fields: Mapping[str, T], notes: list[Note]) -> dict[str, T]:

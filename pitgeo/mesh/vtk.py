@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.formats import endings_of
-from pitgeo.mesh.names import each_once
+from pitgeo.mesh.names import DECODED, each_once, is_misencoded, tidy_xml
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
@@ -57,13 +58,14 @@ def read_vtk(path: Path) -> Raw:
     Raises:
         ValueError: If VTK finds an error, or the file holds cells that are not known.
     """
-    with _quiet() as errors:
-        reader = _reader(path)
+    with tempfile.TemporaryDirectory() as folder, _quiet() as errors:
+        reader = _reader(tidy_xml(path, Path(folder)))
         grids = (_pieces if path.suffix.lower() in PIECES else _whole)(path, reader)
     if errors:
         raise ValueError("; ".join(" ".join(error.split()) for error in errors)[:500])
     with _quiet() as errors:
         raw = join([(name, _raw(grid)) for name, grid in grids])
+    raw.notes += [DECODED] * is_misencoded(path)
     times = _times(reader)
     if len(times) > 1:
         raw.notes.append(Note("one of several times", f"the first of {len(times)} times, {times[0]:g}, is read"))
