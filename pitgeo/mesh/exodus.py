@@ -200,9 +200,7 @@ def _sets(file: Any, letters: str, what: str, start: str, notes: list[Note]) -> 
     return result
 
 
-def _block_sets(
-    file: Any, blocks: list[int], nodes: list[Numbers], notes: list[Note]
-) -> dict[str, list[NDArray[Any]]]:
+def _block_sets(file: Any, blocks: list[int], nodes: list[Numbers], notes: list[Note]) -> dict[str, list[NDArray[Any]]]:
     names = set_names(file.variables.get("eb_names"), "block", notes)
     result: dict[str, list[NDArray[Any]]] = {}
     for place, block in enumerate(blocks):

@@ -40,7 +40,7 @@ def decode(content: bytes) -> str:
 
 
 def read_text(path: Path, notes: list[Note] | None = None) -> str:
-    """The text of a file, a note if it is no UTF-8; ends of lines are ``\\n``."""
+    """The text of a file, with a note if it is no UTF-8, and ends of lines as Python has them."""
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if notes is not None and _utf8(content) is None:
         notes.append(DECODED)
@@ -81,7 +81,7 @@ def ended(content: bytes) -> bytes:
 
 
 def each_once(names: Iterable[str | bytes], what: str, notes: list[Note]) -> list[str]:
-    """One text for each name, which can be printed and written, and which no other has.
+    r"""One text for each name, which can be printed and written, and which no other has.
 
     Bytes are decoded, characters that no file can hold become ``_``, a name that is empty is called ``unnamed``, and of
     several that are the same then, all but the first are numbered.
@@ -93,10 +93,10 @@ def each_once(names: Iterable[str | bytes], what: str, notes: list[Note]) -> lis
 
     Example:
         >>> notes = []
-        >>> each_once([b"T", b"gr\\xf6\\xdfe", "a\\x07", "T", ""], "point field", notes)
+        >>> each_once([b"T", b"gr\xf6\xdfe", "a\x07", "T", ""], "point field", notes)
         ['T', 'größe', 'a_', 'T (2)', 'unnamed']
         >>> notes[1].text
-        "the point field 'a\\\\x07' is called 'a_'"
+        "the point field 'a\\x07' is called 'a_'"
     """
     given = list(names)
     plain = [_plain(name) for name in given]
