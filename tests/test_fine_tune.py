@@ -1,14 +1,17 @@
 """Starting from another run's weights, on other inputs and targets."""
 
+import copy
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from scipy.io import savemat
 
 from pitgeo import load
 from pitgeo.config import load_config
+from pitgeo.datasets.vorticity import FILES
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.run import _module, read_parts, train
 
@@ -139,3 +142,100 @@ def test_a_run_goes_on_with_the_scale_that_it_began_with(folder, earlier, tmp_pa
     torch.save(last, done.checkpoint.parent / "last.ckpt")
     with pytest.raises(ValueError, match=r"relative to \(1000000.0, .*last.ckpt \(got the origin\)"):
         train(changed, done.checkpoint.parent, resume=True)
+
+
+def test_a_smaller_model_does_not_leave_layers_behind(folder, tmp_path):
+    larger = train(config(folder, ["a"], ["u"], "model.pit.layers=2"), tmp_path / "larger").checkpoint
+    with pytest.raises(ValueError, match=r"got 'processor.1.attention.*too, which the new one has not"):
+        start(folder, larger, ["a"], ["u"])
+    with pytest.raises(ValueError, match=r"same model but for .*'head.0.weight'|too, which the new one has not"):
+        start(folder, larger, ["a"], ["u"], "model.name=mlp")
+
+
+SERIES = Path(__file__).parents[1] / "configs" / "vorticity_quick.toml"
+SNAPSHOTS = 12
+
+
+@pytest.fixture(scope="module")
+def flow(tmp_path_factory):
+    """A file of the benchmark's layout: waves that move on a periodic square."""
+    root = tmp_path_factory.mktemp("flow")
+    (root / "raw").mkdir()
+    line = np.arange(64) / 64
+    time, phase = np.arange(SNAPSHOTS), np.random.default_rng(0).random((6, 1, 1, 1))
+    angle = line[:, None, None] + 2 * line[:, None] + 0.05 * time + phase
+    savemat(root / "raw" / FILES[0], {"u": np.sin(2 * np.pi * angle) + 2})
+    return root
+
+
+def steps(flow, *changes):
+    data = f'data.vorticity.root="{flow}"', "data.vorticity.resolution=16", "data.vorticity.train=4"
+    data = *data, "data.vorticity.validation=1", "data.vorticity.test=1", "data.vorticity.history=3"
+    sizes = "model.pit.latent.cells=[4,4]", "training.batch_size=2", *SMALL
+    return load_config(SERIES, [*data, "data.vorticity.steps=4", *sizes, *changes])
+
+
+@pytest.fixture(scope="module")
+def rolled(flow):
+    return train(steps(flow), flow / "earlier").checkpoint
+
+
+def begun(flow, start, *changes):
+    changed = steps(flow, f'training.start_from="{start}"', *changes)
+    parts = read_parts(changed, False)
+    return _module(changed, parts).eval(), parts.samples
+
+
+def predicted(module, sample):
+    with torch.no_grad():
+        return module(sample)
+
+
+@pytest.mark.parametrize(("count", "window"), [(4, 1), (4, 0), (2, 2), (6, 3)])
+def test_a_series_goes_on_from_another_run_with_as_many_steps_or_others(flow, rolled, count, window):
+    module, samples = begun(flow, rolled, f"data.vorticity.steps={count}", f"training.window={window}")
+    before = load(rolled).module
+    for name, weight in before.model.state_dict().items():
+        assert torch.equal(module.model.state_dict()[name], weight)
+    for sample in samples[:2]:
+        now, then = predicted(module, sample), predicted(before, sample)
+        shared = min(count, 4)
+        assert now.shape[-1] == count and torch.equal(now[..., :shared], then[..., :shared])
+
+
+@pytest.mark.parametrize(("history", "offset"), [(5, 2), (2, -1)])
+def test_inputs_of_a_series_are_those_equally_many_steps_back(flow, rolled, history, offset):
+    module, samples = begun(flow, rolled, f"data.vorticity.history={history}")
+    before, first = load(rolled).module.model.model, module.model.model.lift[0].weight
+    old = before.lift[0].weight[:, 2:]
+    if offset > 0:
+        assert torch.equal(first[:, 2 + offset :], old) and not first[:, 2 : 2 + offset].any()
+        sample = samples[0]
+        recent = copy.copy(sample)
+        recent.x = sample.x[..., offset:]
+        assert torch.allclose(predicted(module, sample), predicted(load(rolled).module, recent), atol=1e-6)
+    else:
+        assert torch.equal(first[:, 2:], old[:, -offset:])
+
+
+def test_a_series_goes_on_from_single_steps_and_back(flow, rolled, tmp_path):
+    one = train(steps(flow, "data.vorticity.steps=1", "training.window=0"), tmp_path / "one").checkpoint
+    module, samples = begun(flow, one)
+    first = predicted(load(one).module, samples[0])
+    assert torch.equal(predicted(module, samples[0])[..., :1], first)
+    back, _ = begun(flow, rolled, "data.vorticity.steps=1", "training.window=0")
+    assert torch.equal(predicted(back, samples[0]), predicted(load(rolled).module, samples[0])[..., :1])
+    scaled = steps(flow, "data.vorticity.steps=1", "training.window=0", "scaling.targets=channel")
+    scaled = train(scaled, tmp_path / "scaled").checkpoint
+    with pytest.raises(ValueError, match=r"scaling.targets = 'none', as predictions become inputs"):
+        begun(flow, scaled)
+
+
+def test_other_models_of_series_are_refused(flow, rolled):
+    with pytest.raises(ValueError, match=r"same model but for its inputs and targets \(got 'lift.0.weight'"):
+        begun(flow, rolled, "model.pit.channels=16")
+
+
+def test_a_run_of_series_that_starts_from_another(flow, rolled, tmp_path):
+    done = train(steps(flow, f'training.start_from="{rolled}"'), tmp_path / "run")
+    assert list(done.evaluation["errors"]) == ["vorticity_4", "vorticity_5", "vorticity_6", "vorticity_7"]

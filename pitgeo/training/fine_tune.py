@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pitgeo.fields import FieldTable
-from pitgeo.nn import PiT, PointwiseMLP
+from pitgeo.nn import PiT, PointwiseMLP, Rollout
 from pitgeo.scaling import Scaling
 from pitgeo.training.module import OperatorModule
 
@@ -23,7 +23,9 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
 
     A weight of the same name and shape is copied. Where the first layer has other inputs, or the last one other
     outputs, the columns and rows of those that bear the same name are copied, and the others start anew: zero for new
-    inputs, so that with all targets kept, the model starts as the function that the checkpoint holds.
+    inputs, so that with all targets kept, the model starts as the function that the checkpoint holds. Where predictions
+    become inputs, the model of a step is what is taken over: the numbers of steps may differ, and inputs are the same
+    where they are equally many steps back.
 
     Args:
         module: The new model, changed in place.
@@ -37,22 +39,40 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
     old, new = FieldTable.parse(facts["table"]), FieldTable.parse(module.facts["table"])
     if old.dimension != new.dimension:
         raise ValueError(f"Expected {path} to be trained on meshes in {new.dimension}D (got {old.dimension}D)")
+    was_rolled, is_rolled = int(facts.get("shape", {}).get("steps", 1)) > 1, isinstance(module.model, Rollout)
+    if is_rolled and not _is_identity(weights):
+        raise ValueError(
+            f"Expected {path} to be trained with scaling.inputs and scaling.targets = 'none', as predictions become "
+            f"inputs (got others); train such a run first"
+        )
     axes = [f"position {axis}" for axis in range(new.dimension)]
-    inputs = _pairs([*axes, *old.input_labels], [*axes, *new.input_labels])
+    labels = [*old.input_labels], [*new.input_labels]
     targets = _pairs(old.target_labels, new.target_labels)
-    if not targets and len(inputs) == len(axes):
+    if was_rolled or is_rolled:
+        outputs = 1 if was_rolled else len(old.target_labels), 1 if is_rolled else len(new.target_labels)
+        labels, targets = (_lags(old), _lags(new)), [(0, 0)] if outputs == (1, 1) else []
+    inputs = _pairs([*axes, *labels[0]], [*axes, *labels[1]])
+    if len(inputs) == len(axes) and (not targets or was_rolled or is_rolled):
         raise ValueError(
             f"Expected inputs or targets of {path}, {', '.join([*old.input_labels, *old.target_labels])} (got none of "
             f"them, but {', '.join([*new.input_labels, *new.target_labels])}); leave out training.start_from"
         )
-    first, last = _edge_layers(module.model)
+    model = module.model.model if isinstance(module.model, Rollout) else module.model
+    prefix = "model.model." if was_rolled else "model."
+    stored_weights = {name.removeprefix(prefix): weight for name, weight in weights.items() if name.startswith(prefix)}
+    first, last = _edge_layers(model)
+    if more := sorted(stored_weights.keys() - model.state_dict().keys()):
+        raise ValueError(
+            f"Expected {path} to hold the same model but for its inputs and targets (got {more[0]!r} too, which the "
+            f"new one has not); set the options of [model] as in its configuration"
+        )
     with torch.no_grad():
-        for name, weight in module.model.named_parameters():
-            stored = weights.get(f"model.{name}")
+        for name, weight in model.named_parameters():
+            stored = stored_weights.get(name)
             if stored is not None and weight is first.weight and stored.shape[0] == weight.shape[0]:
                 weight.zero_()
                 weight[:, [b for _, b in inputs]] = stored[:, [a for a, _ in inputs]]
-            elif stored is not None and (weight is last.weight or weight is last.bias):
+            elif stored is not None and _is_of(last, weight) and stored.shape[1:] == weight.shape[1:]:
                 weight[[b for _, b in targets]] = stored[[a for a, _ in targets]]
             elif stored is not None and stored.shape == weight.shape:
                 weight.copy_(stored)
@@ -66,14 +86,32 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
     values = [(a - axes_count, b - axes_count) for a, b in inputs if b >= axes_count]
     _copy_scaling(module.input_scaling, weights, "input_scaling", values)
     _copy_scaling(module.target_scaling, weights, "target_scaling", targets)
-    fresh = [label for label in new.input_labels if label not in old.input_labels]
-    fresh += [label for label in new.target_labels if label not in old.target_labels]
+    fresh = [label for label, name in zip(new.input_labels, labels[1], strict=True) if name not in labels[0]]
+    fresh += [] if is_rolled else [label for label in new.target_labels if label not in old.target_labels]
     log.info("Starting from %s; new channels: %s", path, ", ".join(fresh) or "none")
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Numbers of the channels that bear the same name, in the old and in the new model."""
     return [(old.index(label), number) for number, label in enumerate(new) if label in old]
+
+
+def _lags(table: FieldTable) -> list[str]:
+    """Names of the channels of a series that say how many steps they are back, where every input is one of a series."""
+    return [f"{field.name}, {back} back" for field in table.inputs for back in range(field.channels, 0, -1)]
+
+
+def _is_of(layer: nn.Linear, weight: Tensor) -> bool:
+    return weight is layer.weight or weight is layer.bias
+
+
+def _is_identity(weights: dict[str, Tensor]) -> bool:
+    """Whether the scalings of a checkpoint change nothing."""
+    parts = [
+        [weights[f"{name}.{part}"] for part in ("mean", "std", "is_log")]
+        for name in ("input_scaling", "target_scaling")
+    ]
+    return all(bool((mean == 0).all() and (std == 1).all() and not logs.any()) for mean, std, logs in parts)
 
 
 def _edge_layers(model: nn.Module) -> tuple[nn.Linear, nn.Linear]:
