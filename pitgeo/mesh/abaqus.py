@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pitgeo.mesh import abaqus_generate
 from pitgeo.mesh.abaqus_elements import connectivity, element_numbers, kind_of, on_points
-from pitgeo.mesh.abaqus_lines import Block, InputError, blocks, fields, label, reals, refusal, whole, wholes
+from pitgeo.mesh.abaqus_lines import Block, InputError, blocks, fields, label, reals, refusal, whole
 from pitgeo.mesh.abaqus_model import raw_of
 from pitgeo.mesh.abaqus_pieces import Chosen, Named, Piece
+from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
@@ -36,11 +35,11 @@ def read_abaqus(path: Path) -> Raw:
         InputError: If the file is broken, or holds what is not followed.
         ValueError: If it is of another program, AVS, whose files have the same ending.
     """
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    reader = _Reader()
+    text = read_text(path, reader.notes)
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     if re.fullmatch(r"\s*\d+(\s+\d+){4}\s*", first):
         raise ValueError("it is no file of Abaqus, but AVS UCD")
-    reader = _Reader()
     try:
         for block in blocks(text):
             reader.take(block)
@@ -118,7 +117,7 @@ class _Reader:
             if len(values) > 8 or (len(values) == 8 and not row[1].endswith(",")):
                 raise refusal(row[0], "a number, 3 coordinates and a normal", row[1], "mend the line")
             number = whole(row[1].partition(",")[0].strip(), *row)
-            self.current.add_node(number, (values[1:4] + [0.0, 0.0])[:3] if len(values) > 1 else [0.0] * 3)
+            self.current.add_node(number, [*values[1:4], 0.0, 0.0, 0.0][:3])
             members.append(number)
         if "NSET" in options:
             self.add(self.current.point_sets, options["NSET"], [Chosen(None, np.array(members, np.int64))])

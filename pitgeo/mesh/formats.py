@@ -27,7 +27,7 @@ _BY_FORMAT = {
     Format("CGNS", ("VTK",)): ".cgns",
     Format("EnSight", ("VTK",)): ".case",
     Format("Tecplot", ("meshio", "VTK")): ".dat .tec",
-    Format("Abaqus or AVS UCD", ("meshio", "VTK")): ".inp",
+    Format("Abaqus or AVS UCD", ("pitgeo", "VTK")): ".inp",
     Format("AVS UCD", ("VTK",)): ".avs",
     Format("Gmsh", ("meshio",)): ".msh",
     Format("SU2", ("pitgeo",)): ".su2",

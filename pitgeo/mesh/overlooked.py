@@ -13,12 +13,8 @@ from pitgeo.mesh.med import tidy_med
 from pitgeo.mesh.names import read_text
 
 # Statements that move or add points.
-ABAQUS = (
-    r"^\*(system|ngen|nfill|ncopy|include)\b.*|^\*node\b.*system *=.*|^\*instance\b.*\n\s*[-+.\d].*"
-    r"|^\*node *(,|$)(?s:.*)^\*node *(,|$)"  # of several blocks of points, the last is kept
-)
 NASTRAN = r"^GRDSET.*|^INCLUDE\b.*|^GRID[^,\n]*\t.*|^GRID\* *,.*"
-STATEMENTS = {".inp": ABAQUS, ".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
+STATEMENTS = {".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 # What VTK reads rightly, and why meshio must not.
 DOUBTS = {
@@ -87,25 +83,10 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
     return copy
 
 
-def tidy_abaqus(path: Path, folder: Path) -> Path:
-    """A copy without sets, some of which meshio fails on; they are read apart."""
-    kept: list[str] = []
-    dropping = False
-    for line in read_text(path).splitlines():
-        if line.startswith("*") and not line.startswith("**"):
-            dropping = re.match(r"\*(nset|elset)\b", line, re.IGNORECASE) is not None
-        if not dropping:
-            kept.append(line)
-    copy = folder / path.name
-    copy.write_bytes(("\n".join(kept) + "\n").encode("ascii", "replace"))
-    return copy
-
-
 TIDY = {
     ".msh": tidy_gmsh,
     ".xdmf": tidy_xdmf,
     ".xmf": tidy_xdmf,
-    ".inp": tidy_abaqus,
     ".bdf": tidy_nastran,
     ".fem": tidy_nastran,
     ".nas": tidy_nastran,

@@ -15,7 +15,9 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import abaqus, gmsh, grid_attributes, med, overlooked
+from pitgeo.mesh import gmsh, grid_attributes, med, overlooked
+from pitgeo.mesh.abaqus import read_abaqus
+from pitgeo.mesh.abaqus_lines import InputError
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader
 from pitgeo.mesh.ghosts import without_ghosts
@@ -30,7 +32,11 @@ from pitgeo.mesh.vtk import read_vtk
 
 log = logging.getLogger(__name__)
 
-OWN: dict[str, Callable[[Path], Raw]] = {"SU2": read_su2, "Exodus": read_exodus}
+OWN: dict[str, Callable[[Path], Raw]] = {
+    "SU2": read_su2,
+    "Exodus": read_exodus,
+    "Abaqus or AVS UCD": read_abaqus,
+}
 """Readers of pitgeo, for formats that the others do not read rightly, by the name of the format."""
 
 
@@ -112,7 +118,7 @@ def _by_vtk(path: Path) -> Mesh:
 def _made(path: Path, reader: Callable[[Path], Raw]) -> Mesh:
     try:
         return without_ghosts(reader(path)).mesh(path)
-    except MemoryError:
+    except (MemoryError, InputError):
         raise
     except Exception as error:  # broken files make netCDF4, h5py and VTK fail in many ways
         raise _UnreadableError(f"{'' if isinstance(error, ValueError) else type(error).__name__} {error}") from error
@@ -180,8 +186,6 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         raw.field_data = {**raw.field_data, **read_field_data(path, raw.notes)}
         raw.point_data = unquoted(raw.point_data, raw.notes)
         raw.cell_data = unquoted(raw.cell_data, raw.notes)
-    elif suffix == ".inp":
-        raw.point_sets, raw.cell_sets = abaqus.read_sets(path, [nodes.shape[1] for _, nodes in raw.cells], raw.notes)
     elif suffix in (".xdmf", ".xmf"):
         raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path, raw.notes)}
     elif suffix == ".msh":

@@ -53,11 +53,6 @@ def test_su2_is_not_misread(index, ends, order, tmp_path):
         ("bdf", "BEGIN BULK\nGRDSET          5\nGRID    1               1.0     90.0    3.0\nENDDATA\n", "GRDSET"),
         ("bdf", "BEGIN BULK\nGRID\t1\t\t1.0\t2.0\t3.0\nENDDATA\n", "GRID"),
         ("bdf", "BEGIN BULK\nINCLUDE 'more.bdf'\nGRID,1,,1.,2.,3.\nENDDATA\n", "INCLUDE"),
-        ("inp", "*NODE\n1, 0., 0.\n2, 1., 0.\n*NODE\n3, 0., 1.\n", "NODE"),
-        ("inp", "*Node, nset=all, system=C\n1, 1., 90.\n2, 1., 0.\n", "system=C"),
-        ("inp", "*NODE\n1, 0., 0.\n*INCLUDE, INPUT=more.inp\n", "INCLUDE"),
-        ("inp", "*SYSTEM\n5., 5., 5.\n*NODE\n1, 0., 0.\n", "SYSTEM"),
-        ("inp", "*Node\n1, 0., 0.\n*Instance, name=a, part=b\n 10., 0., 0.\n*End Instance\n", "Instance"),
     ],
 )
 def test_what_would_be_misread_is_refused(ending, text, message, tmp_path):

@@ -6,69 +6,8 @@ import meshio
 import numpy as np
 import pytest
 
-from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.mesh import read_mesh
 from pitgeo.mesh.raw import Raw
-
-ABAQUS = """*Heading
- a comment, nset=none
-*NODE, NSET=All
- 10, 0., 0.
- 20, 1., 0.
- 30, 1., 1.
- 40, 0., 1.
- 50, 2., 0.
-*ELEMENT, TYPE=CPS3
- 1, 10, 20, 30
- 2, 10, 30, 40
-** in two lines
-*Element, type=CPS4, elset="Right half"
- 7, 20, 50,
- 30, 40
-*ELSET, ELSET=Left, GENERATE
- 1, 2, 1
-*Elset, elset=Both
- left, 7
-*Nset, nset=Corners
- 10, 20,
- 50
-*NSET, NSET=Step, GENERATE
- 10, 50, 20
-*NSET, NSET=Odd
- Corners, 40, Nowhere
-"""
-
-
-def test_sets_of_abaqus_files(tmp_path):
-    (tmp_path / "mesh.inp").write_text(ABAQUS)
-    mesh = read_mesh(tmp_path / "mesh.inp")
-    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {
-        "All": [0, 1, 2, 3, 4],
-        "Corners": [0, 1, 4],
-        "Step": [0, 2, 4],
-        "Odd": [0, 1, 3, 4],
-    }
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "Right half": [[], [0]],
-        "Left": [[0, 1], []],
-        "Both": [[0, 1], [0]],
-    }
-    assert [note.kind for note in mesh.notes] == ["set left out"] and "'Nowhere'" in mesh.notes[0].text
-    for ending in ("vtu", "vtk", "xdmf"):
-        write_mesh(tmp_path / f"again.{ending}", mesh)
-        again = read_mesh(tmp_path / f"again.{ending}")
-        assert not again.point_data and not again.cell_data
-        for name, members in mesh.point_sets.items():
-            assert np.array_equal(again.point_sets[name], members)
-        for name, parts in mesh.cell_sets.items():
-            assert all(np.array_equal(a, b) for a, b in zip(again.cell_sets[name], parts, strict=True))
-
-
-def test_a_broken_set_is_one_clear_error(tmp_path):
-    path = tmp_path / "mesh.inp"
-    path.write_text(ABAQUS.replace(" 1, 2, 1", " 1, b, 1"))
-    with pytest.raises(ValueError, match=r"mesh\.inp: Expected a mesh file that can be read \(got: .*'b'"):
-        read_mesh(path)
-
 
 GMSH = """$MeshFormat
 {version} 0 8
