@@ -14,7 +14,7 @@ import numpy as np
 
 from pitgeo.mesh import abaqus_generate
 from pitgeo.mesh.abaqus_elements import connectivity, element_numbers, kind_of, on_points
-from pitgeo.mesh.abaqus_lines import Block, InputError, blocks, fields, label, reals, refusal, whole
+from pitgeo.mesh.abaqus_lines import Block, InputError, blocks, fields, label, reals, refusal, whole, wholes
 from pitgeo.mesh.abaqus_model import raw_of
 from pitgeo.mesh.abaqus_pieces import Chosen, Named, Piece
 from pitgeo.mesh.names import read_text
@@ -22,8 +22,8 @@ from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
 REFUSED = (
-    *("INCLUDE", "NFILL", "NCOPY", "NMAP", "ELCOPY", "IMPORT", "IMPERFECTION", "SYMMETRIC MODEL GENERATION"),
-    *("SUBSTRUCTURE GENERATE", "MODEL DEFINITION"),
+    *("INCLUDE", "NFILL", "NCOPY", "NMAP", "ADJUST", "ELCOPY", "IMPORT", "IMPERFECTION"),
+    "SYMMETRIC MODEL GENERATION",
 )
 """Keywords that add, move or copy nodes or elements, and are not followed."""
 
@@ -116,7 +116,7 @@ class _Reader:
             values = reals(row)
             if len(values) > 8 or (len(values) == 8 and not row[1].endswith(",")):
                 raise refusal(row[0], "a number, 3 coordinates and a normal", row[1], "mend the line")
-            number = whole(row[1].partition(",")[0].strip(), *row)
+            (number,) = wholes((row[0], row[1].partition(",")[0]))
             self.current.add_node(number, [*values[1:4], 0.0, 0.0, 0.0][:3])
             members.append(number)
         if "NSET" in options:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.abaqus_lines import Block, fields, label, refusal, whole
+from pitgeo.mesh.abaqus_lines import Block, fields, label, refusal, whole, wholes
 from pitgeo.mesh.cell_types import CORNERS, base
 
 Numbers = NDArray[np.int64]
@@ -111,11 +111,8 @@ def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[in
     more = 0
     pending: list[int] = []
     for number, line in block.rows:
-        words = line.split(",")
-        if len(words) > 1 and not words[-1].strip():
-            words.pop()
         is_whole = not pending
-        pending += [whole(word.strip(), number, line) for word in words]
+        pending += wholes((number, line))
         if len(pending) == width + 2 and directed and is_whole:
             pending.pop()
             more += 1
@@ -136,8 +133,8 @@ def element_numbers(block: Block) -> list[int]:
 
 
 def on_points(block: Block) -> bool:
-    """Whether all nodes of a block are plain numbers: those of connectors may be the ground, or of an instance."""
-    return all(re.fullmatch(r"[0-9]+", word) for _, line in block.rows for word in fields(line.rstrip(", ")))
+    """Whether all elements of a block have two nodes by number: those of connectors may be the ground."""
+    return all(re.fullmatch(r"\d+\s*,\s*\d+\s*,\s*\d+[\s,]*", line) for _, line in block.rows)
 
 
 def side_places(name: str, kind: str, side: str) -> list[int] | None:

@@ -10,6 +10,7 @@ ADVICE = "write one flat mesh of nodes, elements and sets, or save it as .vtu"
 LARGEST = 10**12
 """Numbers of nodes and elements are smaller."""
 
+_WHOLE = re.compile(r"[0-9,\s]*")
 _NUMBERS = re.compile(r"[-+.0-9eEdD,\s]*")
 _EXPONENT = str.maketrans("dD", "ee")
 
@@ -152,4 +153,11 @@ def wholes(row: tuple[int, str], smallest: int = 1) -> list[int]:
     words = line.split(",")
     if len(words) > 1 and not words[-1].strip():
         words.pop()
+    if all(words) and _WHOLE.fullmatch(line):
+        try:
+            values = [int(word) for word in words]
+        except ValueError:  # blanks alone, or between digits
+            values = []
+        if values and min(values) >= smallest and max(values) < LARGEST:
+            return values
     return [whole(word.strip(), number, line, smallest) for word in words]
