@@ -30,6 +30,11 @@ def refuse(path: Path) -> None:
     Raises:
         ValueError: Naming the statement.
     """
+    if path.suffix.lower() == ".msh" and _first(path) == b"(":
+        raise ValueError(
+            f"{path}: Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces: meshio takes the "
+            f"faces for cells); export it from Fluent as CGNS or EnSight, or save it as .vtu"
+        )
     pattern = STATEMENTS.get(path.suffix.lower())
     found = re.search(pattern, read_text(path), re.MULTILINE | re.IGNORECASE) if pattern else None
     if found:
@@ -37,6 +42,11 @@ def refuse(path: Path) -> None:
             f"{path}: Expected points in plain coordinates (got {found.group().splitlines()[0].strip()!r}, which "
             f"meshio passes over, so that points would be wrong or missing); export one flat mesh, or save it as .vtu"
         )
+
+
+def _first(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(1024).lstrip()[:1]
 
 
 def doubt(path: Path) -> str:

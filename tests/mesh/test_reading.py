@@ -140,3 +140,14 @@ def test_tensors_keep_their_axes(tmp_path):
     assert mesh.point_data["stress"].shape == (3, 3, 3)
     assert mesh.point_data["stress"][1].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     assert mesh.field_data["time"].tolist() == [0.5] and mesh.field_data["a b"].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("head", ['(0 "by hand")\n', "", "\n  "])
+def test_cells_by_their_faces_are_refused(head, tmp_path):
+    path = tmp_path / "square.msh"
+    path.write_text(
+        head + "(2 2)\n(10 (0 1 4 0 2))\n(10 (1 1 4 1 2)(\n0 0\n1 0\n1 1\n0 1\n))\n(12 (0 1 2 0))\n(12 (2 1 2 1 1))\n"
+        "(13 (0 1 5 0))\n(13 (3 1 1 2 2)(\n1 3 1 2\n))\n(13 (4 2 5 3 2)(\n1 2 1 0\n2 3 1 0\n3 4 2 0\n4 1 2 0\n))\n"
+    )
+    with pytest.raises(ValueError, match=r"square\.msh: Expected a mesh of Gmsh .got one of Fluent.*\.vtu"):
+        read_mesh(path)
