@@ -22,7 +22,8 @@ class Format(NamedTuple):
 _BY_FORMAT = {
     Format("VTK", ("meshio", "VTK")): ".vtu .vtk",
     Format("VTK", ("VTK",)): ".vtp .vts .vtr .vti .vtm .vtmb .pvtu .pvtp .pvts .pvtr .pvti .vtkhdf",
-    Format("XDMF", ("meshio",)): ".xdmf .xmf",
+    Format("XDMF", ("pitgeo",)): ".xdmf .xmf",
+    Format("ParaView's collection", ("pitgeo",)): ".pvd",
     Format("Exodus", ("pitgeo", "VTK")): ".e .ex2 .exii .exo .exodus .g .gen",
     Format("CGNS", ("VTK",)): ".cgns",
     Format("EnSight", ("VTK",)): ".case",

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import meshio
 
 from pitgeo.mesh.gmsh import tidy_gmsh
-from pitgeo.mesh.grid_attributes import tidy_xdmf
 from pitgeo.mesh.med import tidy_med
-from pitgeo.mesh.names import read_text
+from pitgeo.mesh.names import XML, decode, read_text, tidy_xml
 
 # Statements that move or add points.
 NASTRAN = r"^GRDSET.*|^INCLUDE\b.*|^GRID[^,\n]*\t.*|^GRID\* *,.*"
 STATEMENTS = {".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
+
+LEGACY = re.compile(
+    rb"^(?:SCALARS|VECTORS|NORMALS|TENSORS6?|TEXTURE_COORDINATES|GLOBAL_IDS|PEDIGREE_IDS)[^\S\n]+(\S+)"
+    rb"|^(\S+)[^\S\n]+\d+[^\S\n]+\d+[^\S\n]+(?:unsigned_)?(?:bit|char|short|int|long|float|double|string|vtk\w+)\s*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""How a field begins in a legacy VTK file: an attribute, or an array of a FIELD."""
 
 # What VTK reads rightly, and why meshio must not.
 DOUBTS = {
@@ -25,16 +32,22 @@ DOUBTS = {
 
 
 def refuse(path: Path) -> None:
-    """Refuse a file with statements that no reader here follows.
+    """Refuse a file with statements that no reader here follows, two fields of one name, or cells given by faces.
 
     Raises:
-        ValueError: Naming the statement.
+        ValueError: Naming the statement or the field.
     """
     if path.suffix.lower() == ".msh" and _first(path) == b"(":
         raise ValueError(
             f"{path}: Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces: meshio takes the "
             f"faces for cells); export it from Fluent as CGNS or EnSight, or save it as .vtu"
         )
+    for place, names in _field_names(path):
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+            raise ValueError(
+                f"{path}: Expected {place} fields of different names (got {names.count(name)} called "
+                f"{decode(name)!r}, of which readers keep one); rename them in the program that wrote the file"
+            )
     pattern = STATEMENTS.get(path.suffix.lower())
     found = re.search(pattern, read_text(path), re.MULTILINE | re.IGNORECASE) if pattern else None
     if found:
@@ -49,6 +62,21 @@ def _first(path: Path) -> bytes:
         return file.read(1024).lstrip()[:1]
 
 
+def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:
+    """The names of the fields of points, of cells and of the whole, of every piece of a file in a format of VTK."""
+    suffix = path.suffix.lower()
+    if suffix in XML:
+        head = path.read_bytes().partition(b"<AppendedData")[0]
+        for found in re.finditer(rb"<(Point|Cell|Field)Data\b.*?</\1Data\s*>", head, re.DOTALL):
+            tags = re.findall(rb"<(?:Data)?Array\b[^>]*", found.group())
+            names = [re.search(rb"""\sName\s*=\s*("[^"]*"|'[^']*')""", tag) for tag in tags]
+            yield found.group(1).decode().lower(), [name.group(1)[1:-1] for name in names if name]
+    elif suffix == ".vtk":
+        parts = re.split(rb"^(POINT|CELL)_DATA\b", path.read_bytes(), flags=re.MULTILINE | re.IGNORECASE)
+        for place, part in zip(parts[1::2], parts[2::2], strict=True):
+            yield place.decode().lower(), [name for found in LEGACY.findall(part) for name in found if name]
+
+
 def doubt(path: Path) -> str:
     """Why meshio would read a file wrongly that VTK reads rightly; empty if it would not."""
     pattern, reason = DOUBTS.get(path.suffix.lower(), (b"", ""))
@@ -58,8 +86,6 @@ def doubt(path: Path) -> str:
 def doubt_result(path: Path, raw: meshio.Mesh) -> str:
     """Why what meshio read is not to be trusted; empty if it is."""
     kinds = {block.type for block in raw.cells}
-    if path.suffix.lower() in (".xdmf", ".xmf") and "vertex" in kinds and len(kinds) > 1:
-        return "it takes the number of points of a vertex in mixed cells for a point"
     if path.suffix.lower() == ".vtk" and "polygon" in kinds and b"CELL_DATA" in path.read_bytes():
         return "it leaves out the cell data of polygons"
     return ""
@@ -95,11 +121,10 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
 
 TIDY = {
     ".msh": tidy_gmsh,
-    ".xdmf": tidy_xdmf,
-    ".xmf": tidy_xdmf,
     ".bdf": tidy_nastran,
     ".fem": tidy_nastran,
     ".nas": tidy_nastran,
     ".med": tidy_med,
+    ".vtu": tidy_xml,
 }
 """What makes a copy that meshio reads rightly, by the ending of the file."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import gmsh, grid_attributes, med, overlooked
+from pitgeo.mesh import collection, gmsh, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
 from pitgeo.mesh.abaqus_lines import InputError
 from pitgeo.mesh.exodus import read_exodus
@@ -23,7 +23,7 @@ from pitgeo.mesh.formats import FORMATS, Reader
 from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.names import unquoted
+from pitgeo.mesh.names import DECODED, is_misencoded, unquoted
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets, physical_sets
@@ -61,11 +61,12 @@ def read(path: Path) -> Mesh:
         raise ValueError(f"{path}: Expected a mesh file (got an empty one); write it again, or leave it out")
     known = FORMATS.get(path.suffix.lower())
     if known is None:
-        series = "a time series is read by read_series; " if path.suffix.lower() == ".pvd" else ""
         raise ValueError(
             f"{path}: Expected a mesh file of a format that is read, {', '.join(FORMATS)} (got {path.suffix!r}); "
-            f"{series}open it in ParaView, or in the program that wrote it, and save it as .vtu"
+            f"open it in ParaView, or in the program that wrote it, and save it as .vtu"
         )
+    if known.name in SINGLE:
+        return SINGLE[known.name](path)
     overlooked.refuse(path)
     reasons, said = dict[str, str](), ""
     for reader in known.readers:
@@ -79,11 +80,10 @@ def read(path: Path) -> Mesh:
         return replace(mesh, notes=(*notes, *mesh.notes))
     if len(reasons) == 1 and said.startswith("Expected "):  # a refusal that says what to do
         raise ValueError(f"{path}: {said}")
-    series = "; a time series is read by read_series" if known.name == "XDMF" else ""
     why = "; ".join(f"from {reader}: {reason}" for reader, reason in reasons.items())
     raise ValueError(
         f"{path}: Expected a mesh file that {' or '.join(known.readers)} reads (got {why}); is it whole? Else open it "
-        f"in ParaView, or in the program that wrote it, and save it as .vtu{series}"
+        f"in ParaView, or in the program that wrote it, and save it as .vtu"
     )
 
 
@@ -186,8 +186,8 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         raw.field_data = {**raw.field_data, **read_field_data(path, raw.notes)}
         raw.point_data = unquoted(raw.point_data, raw.notes)
         raw.cell_data = unquoted(raw.cell_data, raw.notes)
-    elif suffix in (".xdmf", ".xmf"):
-        raw.field_data = {**raw.field_data, **grid_attributes.read_field_data(path, raw.notes)}
+    elif suffix == ".vtu":
+        raw.notes += [DECODED] * is_misencoded(path)
     elif suffix == ".msh":
         ends = np.cumsum([len(nodes) for _, nodes in raw.cells])
         sizes: dict[gmsh.Things, int] = {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0}
@@ -211,5 +211,11 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
             del raw.point_data[name]
     return raw
 
+
+SINGLE: dict[str, Callable[[Path], Mesh]] = {
+    "XDMF": xdmf.read_single,
+    "ParaView's collection": lambda path: collection.read_single(path, read),
+}
+"""Formats of time series too, of which a single mesh is read."""
 
 READERS: dict[Reader, Callable[[Path], Mesh]] = {"pitgeo": _by_own, "meshio": _by_meshio, "VTK": _by_vtk}

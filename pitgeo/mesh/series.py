@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.collection import read_collection, read_parts
 from pitgeo.mesh.mesh import Mesh
+from pitgeo.mesh.notes import Note
 from pitgeo.mesh.reading import read
+from pitgeo.mesh.step_numbers import in_order
 from pitgeo.mesh.writing import write_mesh
-from pitgeo.mesh.xdmf import read_steps
+from pitgeo.mesh.xdmf import XdmfFile
 
 SERIES = (".pvd", ".xdmf", ".xmf")
 """Endings of files that hold, or name, a whole series."""
+
+log = logging.getLogger(__name__)
 
 
 class Series:
@@ -29,16 +32,20 @@ class Series:
         times: Time of every mesh, increasing.
         read: Reads the mesh of a number.
         where: The file or files, for messages.
+        notes: What its reader did that is not literally what the file holds.
 
     Raises:
         ValueError: If there is no mesh, or the times do not increase.
     """
 
-    def __init__(self, times: Sequence[float], read: Callable[[int], Mesh], where: str) -> None:
+    def __init__(
+        self, times: Sequence[float], read: Callable[[int], Mesh], where: str, notes: Sequence[Note] = ()
+    ) -> None:
         self.times: NDArray[np.float64] = np.array(times, np.float64)
+        self.notes = tuple(notes)
         self._read = read
         self._where = where
-        self._points: NDArray[np.float64] | None = None
+        self._first: Mesh | None = None
         _check_times(self.times, where)
 
     def __len__(self) -> int:
@@ -49,19 +56,42 @@ class Series:
 
         Raises:
             IndexError: If there is no such number.
-            ValueError: If the file cannot be read, or its points are not those of the first mesh.
+            ValueError: If the file cannot be read, or its points or cells are not those of the first mesh.
         """
         if not -len(self) <= k < len(self):
             raise IndexError(f"{self._where}: Expected a number from 0 to {len(self) - 1} (got {k})")
-        if self._points is None:
-            self._points = self._read(0).points_in_space()
-        mesh = self._read(k % len(self))
-        if not np.array_equal(mesh.points_in_space(), self._points):
-            raise ValueError(
-                f"{mesh.path or self._where}: Expected the points of the first mesh of the series (got others at "
-                f"number {k % len(self)}); points that move are no time series here: read every mesh by itself"
-            )
+        k %= len(self)
+        mesh = self._read(k)
+        if self._first is None:
+            first = mesh if k == 0 else self._read(0)
+            self._first = Mesh(first.points, first.cells, plane=first.plane, plane_axis=first.plane_axis)
+        self._check_same(mesh, k)
         return mesh
+
+    def _check_same(self, mesh: Mesh, k: int) -> None:
+        first = self._first or mesh
+        start = f"{mesh.path or self._where}: Expected the"
+        end = f"at number {k}, time {self.times[k]:g}"
+        mine, theirs = mesh.points_in_space(), first.points_in_space()
+        if mine.shape != theirs.shape:
+            raise ValueError(
+                f"{start} {len(theirs):,} points of the first mesh of the series (got {len(mine):,} {end}); meshes "
+                f"that change are no time series here: read every mesh by itself"
+            )
+        if not np.array_equal(mine, theirs):
+            raise ValueError(
+                f"{start} points of the first mesh of the series (got others {end}, up to "
+                f"{np.abs(mine - theirs).max():.3g} away); points that move are no time series here: read every mesh "
+                f"by itself"
+            )
+        kinds = [kind for kind, _ in mesh.cells]
+        if kinds != [kind for kind, _ in first.cells] or not all(
+            np.array_equal(one, other) for (_, one), (_, other) in zip(mesh.cells, first.cells, strict=True)
+        ):
+            raise ValueError(
+                f"{start} cells of the first mesh of the series (got others {end}); write all steps with the same "
+                f"cells, in the same order"
+            )
 
 
 def read_series(source: str | Path | Sequence[str | Path]) -> Series:
@@ -73,20 +103,46 @@ def read_series(source: str | Path | Sequence[str | Path]) -> Series:
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If the file holds no time series, or the files have no numbers or one twice.
+        ValueError: If the file holds no time series, or the files have no numbers, one twice, or such as can be read in
+            two ways.
     """
+    series = open_series(source)
+    for note in series.notes:
+        log.info("%s: %s", source, note.text)
+    return series
+
+
+def open_series(source: str | Path | Sequence[str | Path]) -> Series:
+    """The same without a word in the log: for those who read many, and sum up the notes of all."""
     if not isinstance(source, (str, Path)):
         return _numbered([Path(path) for path in source])
     path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(f"Expected a time series at {path} (got no such file)")
     if path.suffix.lower() == ".pvd":
-        return _collection(path)
-    if path.suffix.lower() in (".xdmf", ".xmf"):
-        return Series(*read_steps(path), where=str(path))
-    raise ValueError(
-        f"{path}: Expected a time series, .pvd or .xdmf, or a list of files (got {path.suffix!r}); give all files"
-    )
+        found = read_collection(path)
+        return Series(found.times, lambda k: read_parts(found.steps[k], read, path), str(path), found.notes)
+    if path.suffix.lower() not in SERIES:
+        raise ValueError(
+            f"{path}: Expected a time series, .pvd or .xdmf, or a list of files (got {path.suffix!r}); give all files"
+        )
+    file = XdmfFile(path)
+    if not file.is_series:
+        raise ValueError(
+            f"{path}: Expected a temporal collection of grids (got a mesh without times); read it by "
+            f"pitgeo.mesh.read_mesh, or train on it without data.meshes.series"
+        )
+    return Series(file.times, file.mesh, str(path), file.notes)
+
+
+def holds_series(path: Path) -> bool:
+    """Whether a file holds, or names, meshes over time; those at a single time are read by :func:`read_mesh`, too.
+
+    Raises:
+        ValueError: If it should, but is no such file.
+    """
+    suffix = path.suffix.lower()
+    return suffix == ".pvd" or (suffix in SERIES and XdmfFile(path).is_series)
 
 
 def write_series(path: str | Path, meshes: Iterable[Mesh], times: Iterable[float]) -> None:
@@ -134,40 +190,8 @@ def _check_times(times: NDArray[np.float64], where: str) -> None:
 
 
 def _numbered(paths: list[Path]) -> Series:
-    found: dict[int, Path] = {}
-    for path in paths:
-        numbers = re.findall(r"\d+", path.stem)
-        if not numbers:
-            raise ValueError(f"{path}: Expected a number in the name of every file of a series (got none); rename it")
-        number = int(numbers[-1])
-        if number in found:
-            raise ValueError(f"Expected files of different numbers in a series (got {found[number]} and {path})")
+    steps = in_order(paths)
+    for _, path in steps:
         if not path.is_file():
             raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
-        found[number] = path
-    order = sorted(found)
-    return Series(order, lambda k: read(found[order[k]]), f"{len(paths)} files")
-
-
-def _collection(path: Path) -> Series:
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path}: Expected a collection in XML (got: {error}); write it again") from error
-    sets: list[Any] = root.findall("./Collection/DataSet")
-    if root.get("type") != "Collection" or not sets:
-        raise ValueError(f"{path}: Expected a VTK file of type Collection with data sets (got {root.get('type')!r})")
-    steps: dict[float, Path] = {}
-    for entry in sets:
-        try:
-            time, file = float(entry.get("timestep", "0")), path.parent / entry.attrib["file"]
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"{path}: Expected a time and a file for every data set (got: {error})") from error
-        if time in steps:
-            raise ValueError(
-                f"{path}: Expected one file a time (got {steps[time].name} and {file.name} at {time}); put the parts "
-                f"together in ParaView"
-            )
-        steps[time] = file
-    order = sorted(steps)
-    return Series(order, lambda k: read(steps[order[k]]), str(path))
+    return Series([time for time, _ in steps], lambda k: read(steps[k][1]), f"{len(paths)} files")

@@ -1,91 +1,214 @@
-"""Time series in XDMF files."""
+"""XDMF files: single meshes, and time series."""
 
 from __future__ import annotations
 
-import copy
-import tempfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from pitgeo.mesh.grid_attributes import is_whole, tied_to
+import numpy as np
+
+from pitgeo.mesh.collection import several
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.reading import read
+from pitgeo.mesh.notes import Note
+from pitgeo.mesh.pieces import join
+from pitgeo.mesh.restarts import Entry, played
+from pitgeo.mesh.xdmf_document import read_document
+from pitgeo.mesh.xdmf_grid import Content, key_of, read_grid
+
+Step = list[Element]
+"""The grids of one time."""
 
 
-def read_steps(path: Path) -> tuple[list[float], Callable[[int], Mesh]]:
-    """The times of an XDMF time series, and what reads the mesh of a number.
+@dataclass
+class Timeline:
+    """The grids of a collection over time.
 
-    Every step is read with the points and cells that are its own, or those of the first grid that has some: meshio's
-    own reader of series takes the first ones for all steps, even where points move.
+    Args:
+        name: Its name.
+        times: Its times, in the order of the file; ``None`` if it has none.
+        steps: The grids of each.
+    """
+
+    name: str
+    times: list[float] | None
+    steps: list[Step]
+
+
+class XdmfFile:
+    """An XDMF file, read step by step.
+
+    Args:
+        path: The file.
 
     Raises:
-        ValueError: If it is no time series.
+        ValueError: If it is no XDMF file, or its functions do not fit together.
     """
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path}: Expected a time series in XML (got: {error}); write it again") from error
-    grids = [grid for grid in root.iter("Grid") if grid.get("CollectionType") == "Temporal"]
-    if len(grids) != 1:
-        raise ValueError(
-            f"{path}: Expected one temporal collection of grids (got {len(grids)}); a single mesh is read by read_mesh"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.root = read_document(path)
+        grids = [grid for domain in self.root.findall("Domain") for grid in domain.findall("Grid")]
+        if not grids:
+            raise ValueError(f"{path}: Expected at least one grid in an XDMF file (got none); write it again")
+        found = [self._timeline(grid) for grid in grids]
+        moving = [line for line in found if line.times is not None]
+        still = [line for line in found if line.times is None]
+        self.is_series = bool(moving)
+        self.notes: list[Note] = []
+        if not moving:
+            self.times, self.steps = [0.0], [[grid for line in still for step in line.steps for grid in step]]
+            return
+        self._check_functions(moving)
+        entries = [Entry(time, "", f"grid {k}") for k, time in enumerate(moving[0].times or ())]
+        order, self.notes = played(entries, str(path))
+        self.times = list(order)
+        self.steps = [[grid for line in moving for grid in line.steps[k]] for (k,) in order.values()]
+        meshes = {key_of(grid) for grid in self.steps[0]}
+        unused = [line.name for line in still if any(not self._is_mesh(grid, meshes) for grid in line.steps[0])]
+        if unused:
+            names = ", ".join(map(repr, unused))
+            self.notes.append(Note("left out", f"{names} left out, which has no time beside grids that have"))
+
+    def mesh(self, k: int) -> Mesh:
+        """The mesh of a step.
+
+        Raises:
+            ValueError: If it cannot be read.
+        """
+        groups: dict[Content, Step] = {}
+        for grid in self.steps[k]:
+            groups.setdefault(key_of(grid), []).append(grid)
+        try:
+            raw = join([(grids[0].get("Name", ""), read_grid(grids)) for grids in groups.values()])
+        except ValueError as error:
+            where = f", step {k} at time {self.times[k]:g}" if self.is_series else ""
+            raise ValueError(f"{self.path}{where}: Expected a grid that can be read (got: {error})") from error
+        return raw.mesh(self.path)
+
+    def _timeline(self, grid: Element) -> Timeline:
+        """What a grid holds over time, its parts put together; grids without a mesh get the only one of the file."""
+        name, kind = grid.get("Name", ""), grid.get("GridType", "Uniform").lower()
+        if kind == "uniform":
+            return Timeline(name, None, [[self._whole(grid)]])
+        if kind not in ("collection", "tree"):
+            raise ValueError(f"{self.path}: Expected a uniform grid or a collection (got a grid of type {kind!r})")
+        members = [self._timeline(child) for child in grid.findall("Grid")]
+        if not members:
+            raise ValueError(f"{self.path}: Expected grids in the collection {name!r} (got none); is the file whole?")
+        moving = [member for member in members if member.times is not None]
+        if kind == "collection" and grid.get("CollectionType", "Spatial").lower() == "temporal":
+            if moving:
+                raise ValueError(f"{self.path}: Expected steps in the collection {name!r} (got collections of steps)")
+            return Timeline(name, self._times(grid), [member.steps[0] for member in members])
+        for member in moving[1:]:
+            if member.times != moving[0].times:
+                raise ValueError(self._differ(moving[0], member))
+        count = len(moving[0].steps) if moving else 1
+        steps = [[part for member in members for part in member.steps[k if member.times else 0]] for k in range(count)]
+        return Timeline(name, moving[0].times if moving else None, steps)
+
+    def _whole(self, grid: Element) -> Element:
+        lacking = [tag for tag in ("Topology", "Geometry") if grid.find(tag) is None]
+        if not lacking:
+            return grid
+        whole = Element("Grid", grid.attrib)
+        for tag in lacking:
+            every = {key_of(_with(element)): element for element in self.root.iter(tag)}
+            if len(every) != 1:
+                raise ValueError(
+                    f"{self.path}: Expected a {tag} in the grid {grid.get('Name', '')!r} (got none, and {len(every)} "
+                    f"in the rest of the file); is the file whole?"
+                )
+            whole.append(next(iter(every.values())))
+        whole.extend(grid)
+        return whole
+
+    def _times(self, collection: Element) -> list[float]:
+        """The time of every step, or its number where none has one."""
+        steps = collection.findall("Grid")
+        try:
+            own = [_own_times(step) for step in steps]
+            values = [time for times in own for time in times[:1]]
+            if any(len(set(times)) > 1 for times in own):
+                raise ValueError("grids of one step with several")
+            listed = collection.find("Time")
+            if not values and listed is not None:
+                values = _listed_times(listed, len(steps))
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{self.path}: Expected the time of every step as a number (got: {error})") from error
+        if values and len(values) != len(steps):
+            raise ValueError(f"{self.path}: Expected {len(steps)} times, one a step (got {len(values)})")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{self.path}: Expected finite times (got {values[:10]})")
+        return values or [float(k) for k in range(len(steps))]
+
+    def _check_functions(self, lines: Sequence[Timeline]) -> None:
+        """Several collections are functions on one mesh."""
+        first = lines[0]
+        for line in lines[1:]:
+            if line.times != first.times:
+                raise ValueError(self._differ(first, line))
+            for one, other in zip(first.steps, line.steps, strict=True):
+                if {key_of(grid) for grid in one} != {key_of(grid) for grid in other}:
+                    raise ValueError(
+                        f"{self.path}: Expected functions on one mesh (got {first.name!r} and {line.name!r} on "
+                        f"different ones); write each mesh with its functions to a file of its own"
+                    )
+
+    def _differ(self, one: Timeline, other: Timeline) -> str:
+        texts = [f"{line.name!r} at {_some(line.times or [])}" for line in (one, other)]
+        return (
+            f"{self.path}: Expected all functions at the same times (got {texts[0]}, but {texts[1]}); write them at "
+            f"the same times, or each to a file of its own"
         )
-    steps = grids[0].findall("Grid")
-    times = _times(path, grids[0], steps)
-    shared = {
-        tag: next((element for grid in root.iter("Grid") if (element := grid.find(tag)) is not None), None)
-        for tag in ("Topology", "Geometry")
-    }
-    order = sorted(range(len(steps)), key=lambda k: times[k])
 
-    def step_of(k: int) -> Mesh:
-        step = steps[order[k]]
-        with tempfile.TemporaryDirectory() as folder:
-            single = Path(folder) / path.name
-            single.write_bytes(ElementTree.tostring(_single(path, step, shared)))
-            try:
-                mesh = read(single)
-            except ValueError as error:
-                raise ValueError(str(error).replace(str(single), f"{path}, step {k}")) from error
-        return replace(mesh, path=path)
-
-    return [times[k] for k in order], step_of
+    def _is_mesh(self, grid: Element, meshes: set[Content]) -> bool:
+        """Whether a grid holds nothing but the mesh of the steps."""
+        return key_of(grid) in meshes and not grid.findall("Attribute")
 
 
-def _single(path: Path, step: Element, shared: dict[str, Element | None]) -> Element:
-    """A file of one step alone."""
-    root = Element("Xdmf", Version="3.0")
-    domain = ElementTree.SubElement(root, "Domain")
-    grid = ElementTree.SubElement(domain, "Grid", Name="step", GridType="Uniform")
-    for tag, first in shared.items():
-        own = step.find(tag)
-        element = own if own is not None else first
-        if element is None:
-            raise ValueError(f"{path}: Expected a {tag} in the time series (got none)")
-        grid.append(copy.deepcopy(element))
-    grid.extend(copy.deepcopy([part for part in step.findall("Attribute") if not is_whole(part)]))
-    grid.extend(copy.deepcopy([part for part in step if is_whole(part)]))
-    tied_to(grid, path)
-    return root
+def read_single(path: Path) -> Mesh:
+    """The mesh of a file that holds one, alone or at a single time.
+
+    Raises:
+        ValueError: If it has several times, or cannot be read.
+    """
+    file = XdmfFile(path)
+    if len(file.steps) > 1:
+        raise ValueError(several(path, len(file.steps)))
+    return file.mesh(0)
 
 
-def _times(path: Path, collection: Element, steps: list[Element]) -> list[float]:
-    """The time of every step, or its number where none has one."""
-    own = [step.find("Time") for step in steps]
-    try:
-        values = [float(time.attrib["Value"]) for time in own if time is not None]
-        listed = collection.find("Time")
-        if not values and listed is not None:
-            item = listed.find("DataItem")
-            values = [float(word) for word in ((item.text if item is not None else "") or "").split()]
-            if listed.get("TimeType") == "HyperSlab":
-                start, stride, count = values
-                values = [start + stride * k for k in range(int(count))]
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{path}: Expected the time of every step as a number (got: {error})") from error
-    if values and len(values) != len(steps):
-        raise ValueError(f"{path}: Expected {len(steps)} times, one a step (got {len(values)})")
-    return values or [float(k) for k in range(len(steps))]
+def _with(element: Element) -> Element:
+    grid = Element("Grid")
+    grid.append(element)
+    return grid
+
+
+def _own_times(step: Element) -> list[float]:
+    """The time of a step, or those of its grids."""
+    time = step.find("Time")
+    if time is None:
+        return [value for grid in step.findall("Grid") for value in _own_times(grid)]
+    item = time.find("DataItem")
+    return [float(time.attrib["Value"] if item is None else item.text or "")]
+
+
+def _listed_times(time: Element, count: int) -> list[float]:
+    """The times of all steps, from those of the collection."""
+    kind, item = time.get("TimeType", "Single"), time.find("DataItem")
+    values = [float(word) for word in ((item.text if item is not None else time.get("Value")) or "").split()]
+    if kind == "HyperSlab":
+        start, stride, number = values
+        return [start + stride * k for k in range(int(number))]
+    if kind == "Range":
+        first, last = values
+        return [float(value) for value in np.linspace(first, last, count)]
+    return values
+
+
+def _some(times: Sequence[float]) -> str:
+    text = ", ".join(f"{time:g}" for time in times[:6])
+    return f"{text}, ... ({len(times)} times)" if len(times) > 6 else text

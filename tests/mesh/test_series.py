@@ -1,12 +1,13 @@
 """Meshes over time."""
 
+import re
 from dataclasses import replace
 
 import meshio
 import numpy as np
 import pytest
 
-from pitgeo.mesh import read_mesh, read_series, write_mesh, write_series
+from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from tests.mesh.zoo import ZOO
 
 TIMES = [0.0, 0.1, 1.0 / 3]
@@ -76,7 +77,7 @@ def test_xdmf_series(kind, tmp_path, monkeypatch):
         for k in range(3):
             time, point_data, _ = reader.read_data(k)
             assert time == series.times[k] and np.array_equal(point_data["u"], series.mesh(k).point_data["u"])
-    with pytest.raises(ValueError, match="a time series is read by read_series"):
+    with pytest.raises(ValueError, match=r"one mesh \(got a time series of 3 steps\).*read_series"):
         read_mesh(tmp_path / "run.xdmf")
 
 
@@ -104,7 +105,10 @@ def test_times_of_xdmf_series(tmp_path):
     path.write_text(xdmf())
     assert read_series(path).times.tolist() == [0, 1, 2]  # no times: their numbers
     path.write_text(xdmf(times=['<Time Value="3"/>'] * 3))
-    with pytest.raises(ValueError, match="times that increase"):
+    with pytest.raises(ValueError, match=r"one entry for each time and part \(got grid 0 and grid 1 at time 3"):
+        read_series(path)
+    path.write_text(xdmf(times=[f'<Time Value="{time}"/>' for time in ("nan", 1, 2)]))
+    with pytest.raises(ValueError, match="finite times"):
         read_series(path)
     path.write_text(xdmf(times=[f'<Time Value="{time}"/>' for time in (3, 1, 2)]))
     series = read_series(path)
@@ -115,6 +119,11 @@ def test_times_of_xdmf_series(tmp_path):
     assert read_series(path).times.tolist() == [0.5, 1.5, 4]
     path.write_text(xdmf(head='<Time TimeType="HyperSlab">' + item.format("1 0.5 3")))
     assert read_series(path).times.tolist() == [1, 1.5, 2]
+    path.write_text(xdmf(head='<Time TimeType="Range">' + item.format("1 3")))
+    assert read_series(path).times.tolist() == [1, 2, 3]
+    single = '<Time TimeType="Single"><DataItem Dimensions="1" Format="XML">{}</DataItem></Time>'
+    path.write_text(xdmf(times=[single.format(time) for time in (2, 4, 8)]))
+    assert read_series(path).times.tolist() == [2, 4, 8]
     path.write_text(xdmf(head='<Time TimeType="List">' + item.format("0.5 1.5")))
     with pytest.raises(ValueError, match=r"3 times, one a step \(got 2\)"):
         read_series(path)
@@ -150,16 +159,18 @@ def test_points_that_move_are_refused(tmp_path):
             "a.pvd",
             "<VTKFile type='Collection'><Collection><DataSet timestep='1' part='0' file='b.vtu'/>"
             "<DataSet timestep='1' part='1' file='c.vtu'/></Collection></VTKFile>",
-            r"one file a time \(got b\.vtu and c\.vtu at 1\.0\)",
+            r"a mesh file at .*b\.vtu, of step 0 at time 1",
         ),
-        ("a.xdmf", "<Xdmf><Domain><Grid/></Domain></Xdmf>", r"one temporal collection of grids \(got 0\)"),
-        ("a.xdmf", "<", "a time series in XML"),
+        ("a.xdmf", "<Xdmf><Domain><Grid/></Domain></Xdmf>", r"a Topology in the grid .*is the file whole"),
+        ("a.xdmf", "<", "an XDMF file in XML"),
+        ("a.xdmf", "<Xdmf><Domain/></Xdmf>", "at least one grid"),
+        ("a.xdmf", "<VTKFile/>", r"an XDMF file \(got an XML file of 'VTKFile'\)"),
         ("a.vtu", "", "a list of files"),
     ],
 )
 def test_what_is_no_series_is_refused(name, text, message, tmp_path):
     (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises((ValueError, FileNotFoundError), match=message) as caught:
         read_series(tmp_path / name)
     assert str(tmp_path / name) in str(caught.value)
 
@@ -183,3 +194,129 @@ def test_what_cannot_be_written_is_refused(name, times, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         write_series(tmp_path / name, steps(), times)
     assert not (tmp_path / name).exists()
+
+
+def plain_step(value, cells=((0, 1, 2),), points=((0, 0), (1, 0), (0, 1))):
+    points = np.array(points, float)
+    return Mesh(points, (("triangle", np.array(cells)),), {"u": np.full(len(points), float(value))})
+
+
+def test_cells_in_another_order_are_refused(tmp_path):
+    square = ((0, 0), (1, 0), (0, 1), (1, 1))
+    write_mesh(tmp_path / "m0.vtu", plain_step(0, ((0, 1, 2), (1, 3, 2)), square))
+    write_mesh(tmp_path / "m1.vtu", plain_step(1, ((1, 3, 2), (0, 1, 2)), square))
+    with pytest.raises(ValueError, match=r"m1\.vtu: Expected the cells of the first mesh .*at number 1, time 1"):
+        read_series([tmp_path / "m0.vtu", tmp_path / "m1.vtu"]).mesh(1)
+
+
+def test_a_step_of_other_points_is_named(tmp_path):
+    write_mesh(tmp_path / "m_0.5.vtu", plain_step(0))
+    write_mesh(tmp_path / "m_1.5.vtu", plain_step(1, points=((0, 0), (1, 0), (0, 1), (1, 1))))
+    with pytest.raises(ValueError, match=r"m_1\.5\.vtu: Expected the 3 points .*\(got 4 at number 1, time 1\.5\)"):
+        read_series([tmp_path / "m_1.5.vtu", tmp_path / "m_0.5.vtu"]).mesh(1)
+
+
+def test_steps_that_are_damaged_are_named(tmp_path):
+    for k in range(3):
+        write_mesh(tmp_path / f"m{k}.vtu", plain_step(k))
+    collect(tmp_path / "run.pvd", [(0, "m0.vtu"), (0.5, "m1.vtu"), (1, "m2.vtu")])
+    (tmp_path / "m1.vtu").write_bytes((tmp_path / "m1.vtu").read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"m1\.vtu"):
+        read_series(tmp_path / "run.pvd").mesh(1)
+    (tmp_path / "m1.vtu").unlink()
+    with pytest.raises(FileNotFoundError, match=r"run\.pvd: .*m1\.vtu, of step 1 at time 0\.5"):
+        read_series(tmp_path / "run.pvd")
+    (tmp_path / "run.pvd").write_text((tmp_path / "run.pvd").read_text()[:-40])
+    with pytest.raises(ValueError, match=r"run\.pvd: Expected a collection in XML"):
+        read_series(tmp_path / "run.pvd")
+
+
+def collect(path, lines):
+    """A collection of lines of time, file and further attributes."""
+    sets = "".join(f'<DataSet timestep="{time}" {" ".join(more)} file="{file}"/>' for time, file, *more in lines)
+    path.write_text(f'<VTKFile type="Collection" version="0.1"><Collection>{sets}</Collection></VTKFile>')
+
+
+def values(path):
+    series = read_series(path)
+    return [(float(series.times[k]), float(series.mesh(k).point_data["u"][0])) for k in range(len(series))]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "note"),
+    [
+        ([(0, 0), (1, 1), (2, 2), (1, 3), (2, 4), (3, 5)], [0, 3, 4, 5], "2 entries are replaced"),
+        ([(0, 0), ("1.0", 1), (1, 3), (2, 4)], [0, 3, 4], "1 entry is replaced"),
+        ([(0, 0), (1, 1), (2, 2), (3, 5), (1, 3)], [0, 3, 2, 5], "go back to 1, and 2 later steps .* from 2 on"),
+        ([(0, 0), (1, 1), (3, 2), (0.5, 3), (1.5, 4)], [0, 3, 1, 4, 2], "go back to 0.5, and 2 later"),
+        ([(2, 2), (0, 0), (1, 1)], [0, 1, 2], "go back to 0, and 1 later"),
+        ([(0, 0), (1, 1), (2, 2)], [0, 1, 2], None),
+        ([(0, 0), (0, 0), (1, 1), (1, 1)], [0, 1], "2 entries are replaced"),
+    ],
+)
+def test_restarted_runs_are_played_as_paraview_does(lines, expected, note, tmp_path):
+    for k in range(6):
+        write_mesh(tmp_path / f"m{k}.vtu", plain_step(k))
+    for part in ([], ['part="0"']):
+        collect(tmp_path / "run.pvd", [(time, f"m{k}.vtu", *part) for time, k in lines])
+        found = values(tmp_path / "run.pvd")
+        assert [value for _, value in found] == expected
+        assert [time for time, _ in found] == sorted({float(time) for time, _ in lines})
+        notes = read_series(tmp_path / "run.pvd").notes
+        assert [kind for kind, _ in notes] == ["restart"] * bool(note)
+        assert not note or re.search(note, notes[0].text)
+
+
+def halves(folder, k, shift=0.0):
+    """Two triangles of a square in two files, u = x + k (+ shift)."""
+    for part, corners in enumerate((((0, 0), (1, 0), (0, 1)), ((1, 0), (1, 1), (0, 1)))):
+        mesh = plain_step(0, points=corners)
+        write_mesh(folder / f"h{k}_{part}.vtu", mesh.with_point_data("u", mesh.points[:, 0] + k + shift, "replace"))
+
+
+@pytest.mark.parametrize("by", ["time", "part"])
+def test_parts_of_a_mesh_are_put_together(by, tmp_path):
+    lines = [(k, f"h{k}_{part}.vtu", f'part="{part}"') for k in range(3) for part in range(2)]
+    for k in range(3):
+        halves(tmp_path, k)
+    lines.sort(key=lambda line: line[2] if by == "part" else "")
+    collect(tmp_path / "run.pvd", lines)
+    series = read_series(tmp_path / "run.pvd")
+    assert len(series) == 3 and not series.notes
+    for k in range(3):
+        mesh = series.mesh(k)
+        assert len(mesh.points) == 4 and mesh.number_of_cells == 2
+        assert mesh.point_data["u"].tolist() == (mesh.points[:, 0] + k).tolist()
+        assert [note.kind for note in mesh.notes] == ["pieces"]
+    collect(tmp_path / "one.pvd", lines[:1] + [line for line in lines if line[1] == "h0_1.vtu"])
+    single = read_mesh(tmp_path / "one.pvd")
+    assert len(single.points) == 4 and single.point_data["u"].tolist() == single.points[:, 0].tolist()
+    with pytest.raises(ValueError, match=r"run\.pvd: Expected one mesh \(got a time series of 3 steps\)"):
+        read_mesh(tmp_path / "run.pvd")
+
+
+def test_groups_are_parts_with_names(tmp_path):
+    halves(tmp_path, 0)
+    collect(tmp_path / "run.pvd", [(0, f"h0_{k}.vtu", f'group="{name}"') for k, name in enumerate(("air", "wall"))])
+    mesh = read_series(tmp_path / "run.pvd").mesh(0)
+    assert len(mesh.points) == 4 and [len(part) for part in mesh.cell_sets["wall"]] == [0, 1]
+
+
+def test_restarts_of_parts(tmp_path):
+    for k in range(3):
+        halves(tmp_path, k)
+    old = [(k, f"h{k}_{part}.vtu", f'part="{part}"') for k in range(2) for part in range(2)]
+    collect(tmp_path / "run.pvd", [*old, *((1, f"h2_{part}.vtu", f'part="{part}"') for part in range(2))])
+    assert values(tmp_path / "run.pvd") == [(0, 0), (1, 2)]
+    collect(tmp_path / "run.pvd", [*old, (1, "h2_0.vtu", 'part="0"')])
+    with pytest.raises(ValueError, match=r"write all parts again \(got h1_1\.vtu at time 1"):
+        read_series(tmp_path / "run.pvd")
+
+
+@pytest.mark.parametrize("part", [[], ['part="0"']])
+def test_parts_without_numbers_are_no_restart(part, tmp_path):
+    for k in range(2):
+        halves(tmp_path, k)
+    collect(tmp_path / "run.pvd", [(k, f"h{k}_{number}.vtu", *part) for k in range(2) for number in range(2)])
+    with pytest.raises(ValueError, match=r'got h0_0\.vtu and h0_1\.vtu at time 0.*number them as parts, part="0"'):
+        read_series(tmp_path / "run.pvd")

@@ -15,10 +15,8 @@ SURFACES = {"vertex", "line", "triangle", "quad"}
 
 
 def holds(kind, mesh):
-    """Whether files of a format hold such cells: meshio reads few of mixed types in XDMF."""
+    """Whether files of a format hold such cells."""
     kinds = {name for name, _ in mesh.cells}
-    if kind == "xdmf":
-        return len(kinds) < 2 or not kinds & {"vertex", "tetra10", "hexahedron20", "hexahedron27"}
     return kind != "vtp" or kinds <= SURFACES
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
@@ -15,6 +13,7 @@ from torch import Tensor
 
 from pitgeo.data import PointData
 from pitgeo.datasets.meshes.cache import Reading, load, open_series
+from pitgeo.datasets.meshes.numbered import numbered_series
 from pitgeo.datasets.meshes.samples import MeshSamples, Transform
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import Mesh
@@ -29,41 +28,16 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
     Args:
         files: All files.
         series: Empty: every file is a case of its own; ``"file"``: every file holds a series; else a file name with
-            ``{step}`` and other names in braces that tell the series apart, ``"{case}_{step}.vtu"``.
+            ``{step}`` and other names in braces that tell the series apart, ``"{case}_{step}.vtu"``. The step is a
+            number, which may have a sign, a decimal point and an exponent.
 
     Raises:
-        ValueError: If the pattern has no ``{step}``, a file does not match it, or two are one step.
+        ValueError: If the pattern has no ``{step}``, a file does not match it, two are one step, or names can be
+            read in two ways, which put files in other series or another order.
     """
     if series in ("", "file"):
         return {path: (path,) for path in files}
-    if series.count("{step}") != 1:
-        raise ValueError(
-            f"Expected data.meshes.series to be 'file', or a file name with {{step}} in it, as in "
-            f"'{{case}}_{{step}}.vtu' (got {series!r})"
-        )
-    expression = ""
-    for part in re.split(r"({\w+})", series):
-        expression += r"(?P<step>\d+)" if part == "{step}" else "(.+?)" if part.startswith("{") else re.escape(part)
-    groups: dict[tuple[str, ...], list[tuple[int, Path]]] = {}
-    for path in files:
-        match = re.fullmatch(expression, path.name)
-        if match is None:
-            raise ValueError(
-                f"{path}: Expected a file name like {series!r}, by data.meshes.series (got {path.name!r}); "
-                f"leave it out by data.meshes.files, or change the pattern"
-            )
-        start, stop = match.span("step")
-        key = (str(path.parent), path.name[:start], path.name[stop:])
-        groups.setdefault(key, []).append((int(match["step"]), path))
-    for steps in groups.values():
-        steps.sort()
-        for (number, path), (following, other) in itertools.pairwise(steps):
-            if number == following:
-                raise ValueError(
-                    f"Expected one file a step of a series (got {path} and {other}); leave one of them out"
-                )
-    cases = [tuple(path for _, path in steps) for steps in groups.values()]
-    return {case[0]: case for case in cases}
+    return {steps[0].path: tuple(step.path for step in steps) for steps in numbered_series(files, series)}
 
 
 class SeriesSamples(Sequence[PointData]):
