@@ -178,7 +178,7 @@ def read_toml(path: Path, kind: str = "configuration file") -> dict[str, Any]:
         ConfigError: If the file is missing, cannot be read, or is not TOML; the message names it.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.toml")], 1)
         hint = f"; did you mean {path.parent / near[0]}?" if near else ""
