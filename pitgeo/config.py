@@ -29,7 +29,7 @@ class ConfigError(ValueError):
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Choice(_Table):
@@ -75,11 +75,11 @@ class TrainingConfig(_Table):
     batch_size: PositiveInt = 8
     loss: Literal["relative_l1", "relative_l2"] = "relative_l2"
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
     schedule: Literal["cosine", "one_cycle", "constant"] = "cosine"
     warmup: Annotated[float, Field(ge=0, lt=1)] | None = None
-    clip: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    clip: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     device: Literal["auto", "cpu", "gpu"] = "auto"
     devices: PositiveInt = 1

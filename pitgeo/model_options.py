@@ -18,7 +18,7 @@ Count = Annotated[int, Field(ge=1)]
 class Options(BaseModel):
     """Frozen options that refuse unknown keys."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,18 @@ def test_a_file_becomes_a_typed_configuration(path: Path) -> None:
     assert config.data.options.width == 7
 
 
+def test_a_byte_order_mark_is_passed_over(path: Path) -> None:
+    expected = load(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load(path) == expected
+
+
+@pytest.mark.parametrize("override", ["model.pit.divisor=inf", "model.pit.period=[inf, 1.0]", "data.meshes.memory=nan"])
+def test_options_are_finite(override: str) -> None:
+    with pytest.raises(ConfigError, match="expected a finite number"):
+        load_config(CONFIGS[0].parent / "meshes.toml", [override])
+
+
 def test_it_is_frozen(path: Path) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         load(path).training.epochs = 3

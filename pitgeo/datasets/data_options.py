@@ -18,7 +18,7 @@ Samples = Any
 class DataOptions(BaseModel):
     """Frozen options of a data set, which refuse unknown keys."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @property
     def is_in_space(self) -> bool:

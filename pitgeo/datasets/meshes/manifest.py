@@ -119,19 +119,25 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
                     f"Expected a list of files at {path}, named by {KEY}.{key} (got no such file); "
                     f"write one, or name the files themselves"
                 )
-            lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+            except UnicodeDecodeError:
+                raise ValueError(
+                    f"{path}: Expected a list of files in UTF-8, named by {KEY}.{key} (got other bytes); save it so"
+                ) from None
+            lines = [line.strip() for line in text.split("\n") if line.strip()]
             if not lines:
                 raise ValueError(f"{path}: Expected names of files, named by {KEY}.{key} (got none); write one a line")
             patterns += lines
         else:
             patterns.append(entry)
     found: dict[Path, None] = {}
-    exact = {str(path): path for path in files}
     for pattern in patterns:
-        if pattern in exact:  # brackets may be part of a name
-            found[exact[pattern]] = None
-            continue
-        hits = [path for path in files if fnmatch.fnmatch(str(path), pattern) or fnmatch.fnmatch(path.name, pattern)]
+        hits = (  # a name itself first: brackets may be part of it
+            [path for path in files if pattern == str(path)]
+            or [path for path in files if pattern == path.name]
+            or [path for path in files if fnmatch.fnmatch(str(path), pattern) or fnmatch.fnmatch(path.name, pattern)]
+        )
         if not hits:
             raise ValueError(
                 f"Expected {pattern!r}, named by {KEY}.{key}, to match some of the {_files(len(files))} (got none; "

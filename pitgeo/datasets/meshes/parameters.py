@@ -5,11 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 Parameters = dict[str, float]
+
+NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+"""A plain number: no thousands, no underscores, no digits of other scripts."""
+
+SHORTEST = r"[-+]?[0-9]+?(?:\.[0-9]+?)??(?:[eE][-+]?[0-9]+?)??"
+"""The same, as few characters as will do."""
 
 
 def read_parameters(
@@ -22,23 +31,34 @@ def read_parameters(
         table: A CSV file with a column ``file`` (names with or without their ending) and a column for every parameter,
             or a JSON file ``{"name": {"parameter": 1.0}}``; empty for none.
         pattern: A file name with parameters in braces, ``"wing_{mach}_{angle}.vtu"``; empty for none.
-        wanted: Columns that must be numbers; others that are not are passed over.
+        wanted: Columns that must be plain numbers; others that are not are passed over.
 
     Raises:
         FileNotFoundError: If there is no table.
-        ValueError: If a file is not in the table or does not match the pattern, or a wanted value is not a number.
+        ValueError: If the table is broken, a file is not in it, or twice, or does not match the pattern, a wanted value
+            is not a number, or the table and the name of a file say different ones.
     """
-    rows = _table(Path(table), wanted) if table else {}
+    rows = _table(Path(table)) if table else {}
     found: dict[Path, Parameters] = {}
     for path in files:
         values = dict(named_parameters(path, pattern)) if pattern else {}
         if table:
-            row = next((rows[name] for name in (path.name, path.stem, path.as_posix()) if name in rows), None)
-            if row is None:
+            names = dict.fromkeys((path.name, path.stem, path.as_posix(), path.with_suffix("").as_posix()))
+            fitting = [name for name in names if name in rows]
+            if len(fitting) != 1:
+                got = f"{len(rows)} rows, the first for {next(iter(rows), 'nothing')}"
                 raise ValueError(
-                    f"{table}: Expected a row for {path.name}, in the column 'file' (got {len(rows)} rows, the first "
-                    f"for {next(iter(rows), 'nothing')}); add it, or leave the file out"
+                    f"{table}: Expected a row for {path.name}, in the column 'file' (got "
+                    + (f"those for {' and '.join(fitting)}); delete all but one" if fitting else f"{got}); add it")
+                    + ("" if fitting else ", or leave the file out")
                 )
+            row = _numbers(table, fitting[0], rows[fitting[0]], wanted)
+            for key in row.keys() & values.keys():
+                if row[key] != values[key]:
+                    raise ValueError(
+                        f"{table}: Expected {key} of {path.name} to be as in its name (got {row[key]:g}, and "
+                        f"{values[key]:g} by data.meshes.name_pattern); mend one"
+                    )
             values.update(row)
         found[path] = values
     return found
@@ -68,59 +88,109 @@ def named_parameters(path: Path, pattern: str) -> Parameters:
     """
     names = pattern_names(pattern)
     parts = re.split(r"{\w+}", pattern)
-    expression = re.escape(parts[0])
-    for name, part in zip(names, parts[1:], strict=True):
-        expression += rf"(?P<{name}>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)" + re.escape(part)
-    match = re.fullmatch(expression, path.name) or re.fullmatch(expression, path.stem)
-    if match is None:
+    found = []
+    for number in (NUMBER, SHORTEST):
+        expression = re.escape(parts[0])
+        for name, part in zip(names, parts[1:], strict=True):
+            expression += rf"(?P<{name}>{number})" + re.escape(part)
+        found.append(re.fullmatch(expression, path.name) or re.fullmatch(expression, path.stem))
+    match, other = found
+    if match is None or other is None:
         raise ValueError(
             f"{path}: Expected a file name like {pattern!r}, by data.meshes.name_pattern, with numbers for "
             f"{', '.join(names)} (got {path.name!r}); rename the file, or change the pattern"
         )
+    if match.groupdict() != other.groupdict():
+        raise ValueError(
+            f"{path}: Expected numbers that can be told apart (got {path.name!r}, which {pattern!r} reads as "
+            f"{', '.join(match.groups())} or {', '.join(other.groups())}); put other signs between them"
+        )
     return {name: float(text) for name, text in match.groupdict().items()}
 
 
-def _table(path: Path, wanted: Collection[str]) -> Mapping[str, Parameters]:
+class _Row(NamedTuple):
+    """What a table says of a file, and the words that say where: a line of it, or nothing."""
+
+    place: str
+    cells: Mapping[str, object]
+
+
+def _table(path: Path) -> dict[str, _Row]:
     if not path.is_file():
         raise FileNotFoundError(
             f"Expected a table of parameters at {path} (got no such file); data.meshes.parameters names it in "
             f"training, --parameters in prediction"
         )
-    if path.suffix.lower() == ".json":
-        try:
-            rows = json.loads(_text(path))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}: Expected JSON (got: {error}); mend it there") from error
-        if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
-            raise ValueError(
-                f'{path}: Expected {{"file name": {{"parameter": number}}}} (got another structure); turn it round'
-            )
-    else:
-        rows = _csv_rows(path)
-    return {
-        name: {key: value for key, text in row.items() if (value := _number(path, name, key, text, wanted)) is not None}
-        for name, row in rows.items()
-    }
-
-
-def _csv_rows(path: Path) -> dict[str, dict[str, str]]:
-    """The rows of a CSV file, by the file each is for."""
-    try:
-        table = [[cell.strip() for cell in line] for line in csv.reader(io.StringIO(_text(path), newline="")) if line]
-    except csv.Error as error:
-        raise ValueError(f"{path}: Expected a table of text, .csv or .json (got: {error}); save it as CSV") from error
-    head = table[0] if table else []
-    if "file" not in head:
-        hint = "; separate columns by a comma" if len(head) == 1 and set(head[0]) & set(";\t") else "; name it so"
-        raise ValueError(f"{path}: Expected a column 'file' in the first line (got {', '.join(head) or 'none'}){hint}")
-    rows: dict[str, dict[str, str]] = {}
-    for cells in table[1:]:
-        row = dict(zip(head, cells, strict=False))
-        name = row.pop("file", "")
+    rows: dict[str, _Row] = {}
+    for name, row in _json_rows(path) if path.suffix.lower() == ".json" else _csv_rows(path):
+        name = PurePath(name).as_posix()
         if name in rows:
-            raise ValueError(f"{path}: Expected every file once in the column 'file' (got {name} twice); delete a row")
+            raise ValueError(f"{path}: Expected every file once (got {name} again{row.place}); delete a row")
         rows[name] = row
     return rows
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, _Row]]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if not key.strip() or key.strip() in found:
+                raise ValueError(f"the name {key!r} is empty, or there twice")
+            found[key.strip()] = value
+        return found
+
+    def refused(word: str) -> float:
+        raise ValueError(f"{word} is no number")
+
+    try:
+        rows = json.loads(_text(path), object_pairs_hook=once, parse_constant=refused)
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, too
+        raise ValueError(f"{path}: Expected JSON (got: {error}); mend it there") from error
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        raise ValueError(
+            f'{path}: Expected {{"file name": {{"parameter": number}}}} (got another structure); turn it round'
+        )
+    return iter([(name, _Row("", row)) for name, row in rows.items()])
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, _Row]]:
+    """The rows of a CSV file, each with as many cells as there are columns, by the file each is for."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        table = [(reader.line_num, [cell.strip() for cell in line]) for line in reader]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}: Expected a table of text, .csv or .json (got: {error}, in line {reader.line_num}); mend it, or "
+            f"save it as CSV"
+        ) from error
+    table = [(line, cells) for line, cells in table if any(cells)]
+    head = table[0][1] if table else []
+    if "file" not in head:
+        hint = (
+            "; separate columns by commas, and write decimals with a point"
+            if len(head) == 1 and set(head[0]) & set(";\t")
+            else "; name it so"
+        )
+        raise ValueError(f"{path}: Expected a column 'file' in the first line (got {', '.join(head) or 'none'}){hint}")
+    for name, count in Counter(head).items():
+        if name and count > 1:
+            raise ValueError(f"{path}: Expected every column once (got {name!r} {count} times); rename or delete one")
+    for line, cells in table[1:]:
+        place = f" in line {line}"
+        if len(cells) != len(head):
+            raise ValueError(
+                f"{path}: Expected {len(head)} cells, one a column of {', '.join(head)} (got {len(cells)}{place}: "
+                f"{', '.join(cells)}); write decimals with a point, and thousands without a sign"
+            )
+        if unnamed := [cell for name, cell in zip(head, cells, strict=True) if cell and not name]:
+            raise ValueError(
+                f"{path}: Expected a name for every column (got {unnamed[0]!r}{place}, in one without); name it in the "
+                f"first line, or delete the column"
+            )
+        row = dict(zip(head, cells, strict=True))
+        if not (name := row.pop("file")):
+            raise ValueError(f"{path}: Expected a name in the column 'file' (got none{place}); add it")
+        yield name, _Row(place, row)
 
 
 def _text(path: Path) -> str:
@@ -132,14 +202,19 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _number(path: Path, name: str, key: str, text: object, wanted: Collection[str]) -> float | None:
-    if text is None or str(text).strip() == "":
-        return None
-    try:
-        return float(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        if key not in wanted:
-            return None
-        raise ValueError(
-            f"{path}: Expected a number for {name}, in the column {key!r} (got {text!r}); write it with a point, as 0.5"
-        ) from None
+def _numbers(table: str, name: str, row: _Row, wanted: Collection[str]) -> Parameters:
+    """The cells of a row that hold plain numbers; those wanted must, where they hold something."""
+    found: Parameters = {}
+    for key, value in row.cells.items():
+        is_given = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if is_given or re.fullmatch(NUMBER, str(value).strip()):
+            try:
+                found[key] = float(value if is_given else str(value))  # type: ignore[arg-type]
+            except OverflowError:
+                found[key] = math.inf
+        if key in wanted and not math.isfinite(found.get(key, 0.0 if value in (None, "") else math.inf)):
+            raise ValueError(
+                f"{table}: Expected a number for {name}, in the column {key!r} (got {value!r}{row.place}); write it in "
+                f"digits with a point, as 0.5 or 1e-3"
+            )
+    return {key: value for key, value in found.items() if math.isfinite(value)}

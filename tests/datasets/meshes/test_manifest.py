@@ -76,3 +76,14 @@ def test_finding_files(tmp_path):
         find_files([str(tmp_path / "*.vtk")])
     with pytest.raises(FileNotFoundError, match="no folder"):
         find_files([str(tmp_path / "nowhere" / "*.vtk")])
+
+
+def test_lists_of_names(tmp_path):
+    files = [Path("runs/case[1].vtu"), Path("runs/case1.vtu"), Path("runs/größe.vtu")]
+    names_of = tmp_path / "test.txt"
+    names_of.write_bytes("\ufeffcase[1].vtu\r\n\r\ngröße.vtu".encode())
+    found = split_files(files, 1.0, 0, f"@{names_of}", 0)
+    assert found.test == (files[0], files[2]) and found.train == (files[1],)  # brackets are of the name
+    names_of.write_bytes("case1.vtu".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"test\.txt: Expected a list of files in UTF-8, named by data\.meshes\.test"):
+        split_files(files, 1.0, 0, f"@{names_of}", 0)
