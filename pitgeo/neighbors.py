@@ -1,7 +1,7 @@
 """Neighbour search; the only module that does it.
 
 Searches run in float64, exact, uncapped, periodic where asked, in any dimension: on the CPU with scipy's k-d tree, or
-with boxes of points for very many neighbours, and all cores; of points on a GPU by all distances there.
+with boxes of points for very many neighbours, and torch's number of threads; of points on a GPU by all distances there.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _search_one(
         index, degree = nearest_in_boxes(targets, sources, k, slack)
         return index, degree, 0
     tree = _tree(sources, metric, device)
-    workers = -1 if len(targets) * (k + 8) > 2**16 else 1  # threads where that pays
+    workers = torch.get_num_threads() if len(targets) * (k + 8) > 2**16 else 1  # threads where that pays
     step = max(1, _AT_ONCE // min(len(sources), k + 8))
     parts = [
         _search_rows(tree, targets[first : first + step], k, r, slack, workers)
@@ -333,5 +333,5 @@ def spacing(pos: Tensor, metric: Metric | None = None) -> float:
     points = np.unique(points, axis=0)
     if len(points) < 2:
         return 0.0
-    distance, _ = _nearest(_tree(points, metric), points, 2, -1 if len(points) > 4096 else 1)
+    distance, _ = _nearest(_tree(points, metric), points, 2, torch.get_num_threads() if len(points) > 4096 else 1)
     return float(np.median(distance[:, 1]))

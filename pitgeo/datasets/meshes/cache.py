@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import html
 import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +17,16 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from pitgeo.datasets.meshes.named_files import named_files
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import SERIES, Note, Series, read_series
+from pitgeo.mesh import SERIES, Note, Series
+from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.reading import read
-from pitgeo.processes import as_finished
+from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 6
+VERSION = 7
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -39,6 +39,7 @@ class Reading:
         case: The file, or the files of a series.
         cache: What was kept of it.
         steps: States of the series; 1 for a single mesh.
+        times: Their times; of numbered files 0, 1, ...
         points: Hash of the positions and cells; equal for files on one mesh.
         planar: Names of fields of three components whose third is zero.
         kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
@@ -60,6 +61,7 @@ class Reading:
     zero: tuple[str, ...]
     extent: float
     notes: tuple[Note, ...] = ()
+    times: tuple[float, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -90,20 +92,41 @@ def read_files(
     Raises:
         ValueError: If a file cannot be read or a field is not as it should be; the message names both.
     """
-    work = [(number, case, dict(parameters.get(case[0], {}))) for number, case in enumerate(cases)]
+    keys = [
+        (
+            Path.cwd(),
+            case,
+            _stats(case),
+            repr(table),
+            tuple(sorted(parameters.get(case[0], {}).items())),
+            folder,
+            is_series,
+        )
+        for case in cases
+    ]
+    work = [
+        (number, case, dict(parameters.get(case[0], {})))
+        for number, case in enumerate(cases)
+        if keys[number] not in _READ or _stats((_READ[keys[number]][0].cache,)) != _READ[keys[number]][1]
+    ]
     read = functools.partial(_read, table, folder, is_series)
-    found: dict[int, Reading] = {}
     with tqdm(total=len(cases), desc="mesh files", unit="file", disable=not progress) as bar:
-        for number, reading in as_finished(read, work, workers([case[0] for case in cases], processes)):
-            found[number] = reading
+        bar.update(len(cases) - len(work))
+        for number, reading in as_needed(read, work, processes):
+            _READ[keys[number]] = reading, _stats((reading.cache,))
             bar.update()
-    return [found[number] for number in range(len(cases))]
+    return [_READ[key][0] for key in keys]
 
 
-def workers(files: Sequence[Path], processes: int) -> int:
-    """Processes that are worth their start for as many files."""
-    size = sum(path.stat().st_size for path in files if path.exists())
-    return processes if len(files) > 300 or (len(files) > 1 and size > 1e8) else 1
+Stats = tuple[tuple[str, int, int], ...]
+_READ: dict[Any, tuple[Reading, Stats]] = {}
+"""What this process has read, by all that made it and the files' sizes and times, and those of the cache's file."""
+
+
+def _stats(case: tuple[Path, ...]) -> Stats:
+    """Size and time of change of every file of a case."""
+    files = (file for path in case for file in (path, *named_files(path)) if file.exists())
+    return tuple((str(file), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
 
 
 def open_series(case: tuple[Path, ...]) -> Series:
@@ -113,7 +136,10 @@ def open_series(case: tuple[Path, ...]) -> Series:
         ValueError: If it has fewer than two steps.
     """
     is_one_file = len(case) == 1 and case[0].suffix.lower() in SERIES
-    series = read_series(case[0]) if is_one_file else Series(range(len(case)), lambda k: read(case[k]), str(case[0]))
+    if is_one_file:
+        series = mesh_series.open_series(case[0])
+    else:
+        series = Series(range(len(case)), lambda k: read(case[k]), str(case[0]))
     if len(series) < 2:
         raise ValueError(
             f"{case[0]}: Expected a time series of at least two steps, by data.meshes.series (got {len(series)}); "
@@ -173,11 +199,18 @@ def _content(
 ) -> dict[str, Any]:
     if is_series:
         series = open_series(case)
-        mesh = series.mesh(0)
-        states = [table.read_targets(series.mesh(step), parameters) for step in range(len(series))]
+        mesh, states, notes = series.mesh(0), [], [*series.notes]
+        for step in range(len(series)):
+            found = mesh if step == 0 else series.mesh(step)
+            notes += found.notes
+            try:
+                states.append(table.read_targets(found, parameters))
+            except ValueError as error:
+                raise ValueError(f"{error}, at step {step}, time {series.times[step]:g}" if step else error) from error
+        times = tuple(series.times.tolist())
     else:
         mesh = read(case[0])
-        states = [table.read_targets(mesh, parameters)]
+        states, notes, times = [table.read_targets(mesh, parameters)], [*mesh.notes], ()
     pos = {place: table.positions(mesh, place) for place in {table.input_place, *table.output_places}}
     inputs, targets = table.read(mesh, parameters), np.concatenate(states)
     low, high = inputs.min(0), inputs.max(0)
@@ -189,7 +222,8 @@ def _content(
     }
     facts = {
         "steps": len(states),
-        "notes": tuple((note.kind, note.text) for note in mesh.notes),
+        "times": times,
+        "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
         "extent": float(np.linalg.norm(np.ptp(mesh.points, 0))),
         "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
         "planar": tuple(
@@ -238,33 +272,6 @@ def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, flo
         except OSError as error:
             raise ValueError(f"{path}: Expected a file that can be read (got: {error.strerror})") from error
     return digest.hexdigest()[:24]
-
-
-def named_files(path: Path) -> list[Path]:
-    """Files that a file names, whose content is its own: steps of a collection, their parts, arrays of an XDMF file."""
-    found: dict[Path, None] = {}
-    _add_named(path, found)
-    found.pop(path, None)
-    return list(found)
-
-
-def _add_named(path: Path, found: dict[Path, None]) -> None:
-    suffix = path.suffix.lower()
-    if suffix in (".node", ".ele"):  # TetGen's two
-        found.update(dict.fromkeys(file for end in (".node", ".ele") if (file := path.with_suffix(end)).is_file()))
-    if suffix not in (*SERIES, ".case", ".vtm", ".pvtu"):
-        return
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:  # whoever reads it says so
-        return
-    names = [part.strip() for part in re.split("""["'<>]""", text)]  # with blanks, as attributes have them
-    names += re.findall(r"""[^\s"'<>:]+""" if suffix == ".case" else r"""[^\s"'<>:]+\.[A-Za-z]\w*""", text)
-    for name in dict.fromkeys(name.partition(":")[0] for name in names if "\n" not in name and len(name) < 1000):
-        file = path.parent / html.unescape(name)
-        if name and file not in found and file != path and file.is_file():
-            found[file] = None
-            _add_named(file, found)
 
 
 def _hash(arrays: Sequence[NDArray[Any]]) -> str:

@@ -13,11 +13,12 @@ from pydantic import Field, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
-from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, named_files, open_series, read_files
+from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
+from pitgeo.datasets.meshes.named_files import named_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
-from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series
+from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series, warn_of_steps
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.fields import PLACES, FieldTable
 from pitgeo.geometry import geometry_components
@@ -43,8 +44,9 @@ class MeshOptions(DataOptions):
         geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`.
         categories: Those of the inputs that are whole numbers standing for kinds (materials, boundaries).
         series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``), or the name of numbered files
-            with ``{step}``, ``"{case}_{step}.vtu"``. The targets are then the state: a model is trained from one step
-            to the next, beside the other inputs at the first step, and tested on series from their first state.
+            with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then the state: a
+            model is trained from one step to the next, beside the other inputs at the first step, and tested on series
+            from their first state.
         steps: Steps to predict in a test of series; 0 for as many as the shortest test series has.
         parameters: Table of numbers a file, CSV with a column ``file`` or JSON; empty for none.
         name_pattern: File name with parameters in braces, ``"wing_{mach}_{angle}.vtu"``; empty for none.
@@ -349,6 +351,8 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     for line in summary([(str(reading.path), reading.notes) for reading in readings], len(readings)):
         log.info("%s", line)
     warn_of_units(readings)
+    if options.series:
+        warn_of_steps(readings, options.series)
     warn_of_copies(readings, len(options.manifest().train))
     for reading in readings:
         if reading.zero:

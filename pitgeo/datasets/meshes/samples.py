@@ -16,10 +16,10 @@ import torch
 from tqdm import tqdm
 
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes.cache import VERSION, Reading, load, save, workers
+from pitgeo.datasets.meshes.cache import VERSION, Reading, load, save
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import Mesh, read_mesh
-from pitgeo.processes import as_finished
+from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
@@ -98,9 +98,8 @@ class MeshSamples(Sequence[PointData]):
         result = self[:]
         result.transform = transform
         prepare = functools.partial(_prepare, self.table, transform)
-        processes = workers([reading.path for reading in self.readings], self.processes)
         with tqdm(total=len(self), desc="points and graphs", unit="sample", disable=not progress) as bar:
-            for _ in as_finished(prepare, self.readings, processes):
+            for _ in as_needed(prepare, self.readings, self.processes):
                 bar.update()
         return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
@@ -17,6 +18,9 @@ from pitgeo.datasets.meshes.numbered import numbered_series
 from pitgeo.datasets.meshes.samples import MeshSamples, Transform
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.step_numbers import step_range
+
+log = logging.getLogger(__name__)
 
 Case = tuple[Path, ...]
 """The files of one sample, or of one series: several numbered ones, or one that holds or names all steps."""
@@ -38,6 +42,33 @@ def group_series(files: Sequence[Path], series: str) -> dict[Path, Case]:
     if series in ("", "file"):
         return {path: (path,) for path in files}
     return {steps[0].path: tuple(step.path for step in steps) for steps in numbered_series(files, series)}
+
+
+def warn_of_steps(readings: Sequence[Reading], series: str) -> None:
+    """Log steps of different lengths: a model from one step to the next takes all of them for one length.
+
+    Args:
+        readings: The series.
+        series: The pattern of numbered files, whose numbers are taken for times, or ``"file"``.
+    """
+    times = [np.array(reading.times) for reading in readings]
+    if series != "file":
+        found = numbered_series([path for reading in readings for path in reading.case], series)
+        numbers = {step.path: step.number for steps in found for step in steps}
+        times = [np.array([numbers[path] for path in reading.case]) for reading in readings]
+    lengths = [np.diff(own) for own in times]
+    range_ = step_range(np.concatenate(lengths)) if lengths else None
+    if range_ is None:
+        return
+    uneven = [number for number, own in enumerate(lengths) if step_range(own)]
+    first = uneven[0] if uneven else next(k for k, own in enumerate(lengths) if step_range([*lengths[0], *own]))
+    log.warning(
+        "%s: Expected time steps of one length in all series, since a model learns from one step to the next (got "
+        "steps from %g to %g%s); leave steps out, or interpolate to equal ones",
+        readings[first].path,
+        *range_,
+        f", different ones within {len(uneven)} of {len(readings)} series" if uneven else " from series to series",
+    )
 
 
 class SeriesSamples(Sequence[PointData]):

@@ -1,5 +1,6 @@
 """A folder of mesh files as a data set: what is read, kept, shared and refused."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from pitgeo import processes
 from pitgeo.datasets.meshes import MeshOptions, MeshSamples, cache
+from pitgeo.datasets.meshes.named_files import named_files
 from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.mesh import read_mesh, write_mesh, write_series
@@ -89,8 +92,8 @@ def test_samples_beyond_the_memory_come_from_the_cache(options):
 
 def test_samples_are_read_by_several_processes(options, monkeypatch):
     alone = options().training_parts()[0]
-    monkeypatch.setattr(cache, "workers", lambda files, processes: 2)
-    shared = options(cache=str(options().cache) + "2").training_parts()[0]
+    monkeypatch.setattr(processes, "START", -1.0)
+    shared = options(cache=str(options().cache) + "2", processes=2).training_parts()[0]
     assert all(torch.equal(a.x, b.x) for a, b in zip(alone, shared, strict=True))
 
 
@@ -269,12 +272,12 @@ def test_files_named_at_second_hand_are_part_of_a_collection(tmp_path):
     (tmp_path / "step_0" / "part_0.vtu").write_text("piece")
     (tmp_path / "one.xdmf").write_text('<DataItem Format="HDF">\n my arrays.h5:/data0\n</DataItem> 0.5 1.25')
     (tmp_path / "my arrays.h5").write_text("arrays")
-    found = cache.named_files(tmp_path / "all.pvd")
+    found = named_files(tmp_path / "all.pvd")
     assert found == [tmp_path / "step_0.pvtu", tmp_path / "step_0" / "part_0.vtu"]
-    assert cache.named_files(tmp_path / "one.xdmf") == [tmp_path / "my arrays.h5"]
+    assert named_files(tmp_path / "one.xdmf") == [tmp_path / "my arrays.h5"]
     (tmp_path / "box.node").write_text("points")
     (tmp_path / "box.ele").write_text("cells")
-    assert cache.named_files(tmp_path / "box.node") == [tmp_path / "box.ele"]
+    assert named_files(tmp_path / "box.node") == [tmp_path / "box.ele"]
 
 
 def test_steps_are_numbered_by_the_pattern_alone(tmp_path):
@@ -292,3 +295,88 @@ def test_steps_are_numbered_by_the_pattern_alone(tmp_path):
     write_mesh(tmp_path / "t01_case3.vtu", small_mesh(3))
     with pytest.raises(ValueError, match=r"one file a step of a series \(got .*t0?1_case3.vtu and .*t0?1_case3.vtu"):
         made.training_parts()
+
+
+def test_evaluation_reads_nothing_that_training_has_read(options, monkeypatch):
+    made = options()
+    made.training_parts()
+    monkeypatch.setattr(cache, "_read", lambda *work: pytest.fail("a file was read again"))
+    split = made.with_split(made.split_files())  # as a checkpoint has it
+    assert split != made and len(split.test_samples()) == 2
+
+
+def test_what_is_in_the_cache_needs_no_processes(options, monkeypatch):
+    options().training_parts()
+    cache._READ.clear()
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("processes were started"))
+    assert len(options(processes=2).training_parts()[0]) == 7
+
+
+def state(k, times, folder, name):
+    mesh = small_mesh(3)
+    states = [replace(mesh, point_data={"u": mesh.point_data["u"] + k + time}) for time in times]
+    write_series(folder / f"{name}.pvd", states, times)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (([0, 0.1, 0.3], [0, 0.1, 0.2]), r"a\.pvd: .*steps from 0\.1 to 0\.2, different ones within 1 of 2 series"),
+        (([0, 0.1, 0.2], [0, 0.4, 0.8]), r"b\.pvd: .*steps from 0\.1 to 0\.4 from series to series"),
+        (([0, 0.1, 0.2], [1, 1.1, 1.2005]), None),
+    ],
+)
+def test_steps_of_different_lengths_are_named_once(times, message, tmp_path, caplog):
+    for k, (name, own) in enumerate(zip("ab", times, strict=True)):
+        state(k, own, tmp_path, name)
+    made = MeshOptions(files=str(tmp_path / "*.pvd"), series="file", targets=("u",), cache=str(tmp_path / "cache"),
+                       validation=0, test=0)  # fmt: skip
+    made.training_parts()
+    made.training_parts()
+    found = [record.getMessage() for record in caplog.records if "steps of one length" in record.getMessage()]
+    assert len(found) == bool(message) and (not message or re.search(message, found[0]))
+
+
+def test_numbers_of_files_are_their_times(tmp_path, caplog):
+    for text in ("0.05", "0.1", "0.15", "0.20", "0.3"):
+        mesh = small_mesh(3)
+        write_mesh(tmp_path / f"c_{text}.vtu", replace(mesh, point_data={"u": mesh.point_data["u"] + float(text)}))
+    made = MeshOptions(files=str(tmp_path / "*.vtu"), series="{case}_{step}.vtu", targets=("u",), validation=0, test=0,
+                       cache=str(tmp_path / "cache"))  # fmt: skip
+    samples = made.training_parts()[0]
+    steps = [round(float((sample.y - sample.x).mean()), 6) for sample in samples]
+    assert steps == [0.05, 0.05, 0.05, 0.1]  # what the state gains is what time does
+    assert "got steps from 0.05 to 0.1, different ones within 1 of 1 series" in caplog.text
+
+
+def test_restarts_and_damage_within_series_are_said_in_training(tmp_path, caplog):
+    caplog.set_level("INFO")
+    state(0, [0, 1, 2], tmp_path, "a")
+    path = tmp_path / "a.pvd"
+    line = '<DataSet timestep="1" part="0" file="a_0002.vtu"/>'
+    path.write_text(path.read_text().replace("</Collection>", line + "</Collection>"))
+    made = MeshOptions(files=str(path), series="file", targets=("u",), cache=str(tmp_path / "c"), validation=0, test=0)
+    samples = made.training_parts()[0]
+    assert [round(float((sample.y - sample.x).mean()), 6) for sample in samples] == [2, 0]
+    assert "1 entry is replaced by a later one" in caplog.text and "2 is kept" not in caplog.text
+    mesh = small_mesh(3)
+    write_mesh(tmp_path / "a_0002.vtu", replace(mesh, point_data={"v": mesh.point_data["v"]}))
+    with pytest.raises(ValueError, match=r"a_0002\.vtu: .*'u'.*at step 1, time 1"):
+        made.training_parts()
+
+
+def test_files_of_other_files_are_found_whatever_names_them(tmp_path):
+    (tmp_path / "all.pvtp").write_text('<Piece Source="part_0.vtp"/>')
+    (tmp_path / "part_0.vtp").write_text("piece")
+    assert named_files(tmp_path / "all.pvtp") == [tmp_path / "part_0.vtp"]
+    (tmp_path / "run.case").write_text("GEOMETRY\nmodel: 1 run.geo\nVARIABLE\nscalar per node: 1 p run_p****.scl\n")
+    for name in ("run.geo", "run_p0000.scl", "run_p0001.scl", "run_p1.scl"):
+        (tmp_path / name).write_text("numbers")
+    assert sorted(path.name for path in named_files(tmp_path / "run.case")) == [
+        "run.geo",
+        "run_p0000.scl",
+        "run_p0001.scl",
+    ]
+    (tmp_path / "all.pvtp").write_text('<Piece Source="part_1.vtp"/><Piece Source="part_0.vtp"/>')
+    (tmp_path / "part_1.vtp").write_text("piece")
+    assert len(named_files(tmp_path / "all.pvtp")) == 2
