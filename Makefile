@@ -1,12 +1,13 @@
 # make train   install if needed, train on two CPU cores, evaluate, draw pictures, write predicted meshes
 # make test    install if needed, run the tests
 # make lint    style, types and the direction of imports
+# make extensions  build torch-scatter and torch-cluster, which are used on GPUs; nothing needs them
 # make compare train models over several seeds on one budget and write the README's table
 # make clean   remove caches (kept: .venv, runs/ and data)
 #
 # PYTHON   the interpreter that .venv is made with, 3.10 to 3.13
 # TORCH    the torch that is installed, one requirement for pip
-# JOBS     files compiled at a time; each takes about 1 GB of memory
+# JOBS     files compiled at a time by 'make extensions'; each takes about 1 GB of memory
 # MODELS   what 'make compare' trains, names with commas, or all
 # BUDGET   what each of them may use, as in 4min or 50epochs
 # OUTPUT   the folder of 'make compare', if not runs/compare_elasticity_quick; as in: make compare OUTPUT=runs/other
@@ -23,7 +24,7 @@ VENV := .venv
 RUNPY := $(VENV)/bin/python
 PIP := $(RUNPY) -m pip --disable-pip-version-check
 
-.PHONY: train test lint compare setup clean
+.PHONY: train test lint compare setup extensions clean
 .DELETE_ON_ERROR:
 
 train: setup
@@ -46,11 +47,10 @@ clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find pitgeo tests scripts datasets -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The installation, one step a stamp. The extensions need torch while they are built, so pip must not isolate builds.
+# The installation, one step a stamp. Nothing is compiled: torch comes as a wheel, and pitgeo is Python alone.
 
 VENV_MADE := $(VENV)/.made
 TORCH_INSTALLED := $(VENV)/.installed-$(subst =,-,$(TORCH))
-EXTENSIONS_BUILT := $(VENV)/.built-extensions
 PACKAGE_INSTALLED := $(VENV)/.installed-pitgeo
 
 setup: $(PACKAGE_INSTALLED)
@@ -59,36 +59,37 @@ $(VENV_MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
 	  echo "Expected $(PYTHON) to be Python 3.10 to 3.13 (got $$($(PYTHON) --version 2>/dev/null || echo nothing that runs));" \
 	    "name another one, as in: make $(or $(MAKECMDGOALS),train) PYTHON=python3.12" >&2; exit 1; }
+	@echo "1 of 3: a virtual environment in $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(TORCH_INSTALLED): $(VENV_MADE)
-	$(PIP) install $(TORCH)
-	$(PIP) install ninja setuptools wheel numpy
+	@echo "2 of 3: torch"
+	$(PIP) install --progress-bar on $(TORCH)
 	@rm -f $(VENV)/.installed-torch*
 	@touch $@
 
-# Both packages compile file after file. setuptools builds extension modules side by side when a configuration file says
-# so; with CUDA sources it must not, since torch then swaps the one compiler object to and fro. When the stamp is there
-# already, torch has changed, and neither what is installed nor pip's wheels fit it.
-EXTENSIONS := torch-scatter torch-cluster
+$(PACKAGE_INSTALLED): pyproject.toml $(TORCH_INSTALLED)
+	@echo "3 of 3: pitgeo and what it needs"
+	$(PIP) install --progress-bar on -e '.[dev]'
+	@touch $@
+
+# torch-scatter and torch-cluster, which pitgeo uses on GPUs where they are installed. They are compiled for the torch that
+# is there: about 20 minutes of CPU time. setuptools builds extension modules side by side when a configuration file says
+# so; with CUDA sources it must not, since torch then swaps the one compiler object to and fro.
 COUNT_JOBS := import os, torch; print(1 if torch.cuda.is_available() or os.getenv("FORCE_CUDA") == "1" else os.cpu_count())
 JOBS = $(shell $(RUNPY) -c '$(COUNT_JOBS)')
-INSTALL_EXTENSIONS = DIST_EXTRA_CONFIG="$(CURDIR)/$(VENV)/build.cfg" $(PIP) install --no-build-isolation $(EXTENSIONS)
-AFRESH := --force-reinstall --no-cache-dir --no-deps
+INSTALL_EXTENSIONS = DIST_EXTRA_CONFIG="$(CURDIR)/$(VENV)/build.cfg" \
+  $(PIP) install --no-build-isolation torch-scatter torch-cluster
 TRY_EXTENSIONS := import torch, torch_cluster, torch_scatter; \
   torch_cluster.fps(torch.eye(3)); torch_scatter.segment_csr(torch.ones(3), torch.tensor([0, 3]))
 
-$(EXTENSIONS_BUILT): $(TORCH_INSTALLED)
+extensions: setup
 	@printf '[build_ext]\nparallel = %s\n' $(JOBS) | tee $(VENV)/build.cfg | sed -n 's/parallel = /Files compiled at a time: /p'
-	@echo "Building $(EXTENSIONS) for this torch: about 20 minutes of CPU time, once (pip keeps the wheels)."
-	$(INSTALL_EXTENSIONS) $(if $(wildcard $@),$(AFRESH)) || { \
-	  echo "$(EXTENSIONS) could not be built: the reason is above; they need a C++ compiler, g++ or clang++." >&2; exit 1; }
+	@echo "Building torch-scatter and torch-cluster: about 20 minutes of CPU time, once (pip keeps the wheels)."
+	$(PIP) install ninja setuptools wheel
+	$(INSTALL_EXTENSIONS) || { \
+	  echo "They could not be built: the reason is above; they need a C++ compiler, g++ or clang++." >&2; exit 1; }
 	@$(RUNPY) -W ignore -c '$(TRY_EXTENSIONS)' || { \
 	  echo "The wheels that pip had kept do not fit this torch: building them again."; \
-	  $(INSTALL_EXTENSIONS) $(AFRESH) && $(RUNPY) -W ignore -c '$(TRY_EXTENSIONS)'; }
-	@touch $@
-
-$(PACKAGE_INSTALLED): pyproject.toml $(EXTENSIONS_BUILT)
-	$(PIP) install --no-build-isolation -e '.[dev]'
-	@touch $@
+	  $(INSTALL_EXTENSIONS) --force-reinstall --no-cache-dir --no-deps && $(RUNPY) -W ignore -c '$(TRY_EXTENSIONS)'; }

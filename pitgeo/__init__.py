@@ -1,13 +1,9 @@
 """pitgeo: geometric graph learning on point clouds with the Position-induced Transformer."""
 
-from pitgeo._extensions import require_extensions
-
-require_extensions()
-
-from pitgeo.data import PointData  # noqa: E402
-from pitgeo.metric import Metric  # noqa: E402
-from pitgeo.neighborhood import Neighborhood  # noqa: E402
-from pitgeo.nn import PiT, PositionAttention  # noqa: E402
+from pitgeo.data import PointData
+from pitgeo.metric import Metric
+from pitgeo.neighborhood import Neighborhood
+from pitgeo.nn import PiT, PositionAttention
 
 __version__ = "0.1.0"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import logging
+from typing import Any
 
 import numpy as np
 import torch
-import torch_cluster
 from torch import Tensor
 
 from pitgeo.boxes import Boxes, squared_to_boxes
@@ -52,12 +54,9 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
         chosen = _farthest_by_metric(points, start, number, metric)
     else:
         order = torch.arange(len(points), device=points.device)
-        order[0], order[start] = start, 0  # fps starts from the first
-        if len(points) >= MANY and points.device.type == "cpu":
-            chosen = order[_farthest_in_boxes(points[order], number)]
-        else:
-            ratio = (number - 0.5) / len(points)  # fps takes ceil(ratio * N)
-            chosen = order[torch_cluster.fps(points[order], ratio=ratio, random_start=False)][:number]
+        order[0], order[start] = start, 0  # sampling starts from the first
+        in_boxes = len(points) >= MANY and points.device.type == "cpu"
+        chosen = order[(_farthest_in_boxes if in_boxes else _farthest_one_by_one)(points[order], number)]
     taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
     taken[chosen] = True
     missing = number - int(taken.sum())
@@ -78,8 +77,36 @@ def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric)
     return torch.tensor(chosen, device=points.device)
 
 
+def _farthest_one_by_one(points: Tensor, number: int) -> Tensor:
+    """From the first point on; torch-cluster does it on a GPU where it is installed."""
+    cluster = torch_cluster() if points.is_cuda else None
+    if cluster is not None:
+        ratio = (number - 0.5) / len(points)  # it takes ceil(ratio * N)
+        found: Tensor = cluster.fps(points, ratio=ratio, random_start=False)
+        return found[:number]
+    axes = points.t().contiguous()
+    chosen = torch.zeros(number, dtype=torch.long, device=points.device)
+    nearest = torch.full_like(axes[0], torch.inf)
+    for place in range(1, number):
+        squared = torch.zeros_like(nearest)
+        for axis, last in zip(axes, axes[:, chosen[place - 1]], strict=True):
+            squared += (axis - last).square_()
+        nearest = torch.minimum(nearest, squared)
+        chosen[place] = nearest.argmax()
+    return chosen
+
+
+@functools.cache
+def torch_cluster() -> Any | None:
+    """torch-cluster, if it is installed and fits this torch."""
+    try:
+        return importlib.import_module("torch_cluster")
+    except (ImportError, OSError, RuntimeError):  # a broken one: built for another torch or CUDA
+        return None
+
+
 def _farthest_in_boxes(points: Tensor, number: int) -> Tensor:
-    """The same as torch-cluster's, from the first point on; boxes that a new point is too far from are passed over."""
+    """The same; boxes that a new point is too far from are passed over."""
     boxes = Boxes(points.numpy(), max(_SMALLEST_BOX, len(points) // _BOXES))
     nearest = np.full(boxes.number.shape, np.inf)
     nearest[boxes.number == boxes.total] = -1.0  # no point

@@ -43,6 +43,17 @@ def test_many_points_are_sampled_like_few(dimension, dtype, monkeypatch):
     assert len(calls) == len(clouds)
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_torch_cluster_chooses_the_same(dimension):
+    cluster = pytest.importorskip("torch_cluster", exc_type=ImportError)
+    grid = torch.cartesian_prod(*[torch.linspace(0, 1, 7, dtype=torch.float64)] * dimension).view(-1, dimension)
+    for points in (torch.rand(400, dimension, dtype=torch.float64), grid[torch.randperm(len(grid))]):
+        number = len(points) // 3
+        ours = sampling._farthest_one_by_one(points, number)
+        theirs = cluster.fps(points, ratio=(number - 0.5) / len(points), random_start=False)[:number]
+        assert ours.tolist() == theirs.tolist()
+
+
 def test_farthest_points_by_number_are_that_many():
     for count, number in ((972, 243), (5000, 4999), (1000, 333), (7, 7)):
         assert farthest_points(torch.rand(count, 2), number).unique().numel() == number

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
-import torch_scatter
 from torch import Tensor
 from torch.nn.functional import embedding_bag, threshold
 
 from pitgeo.neighborhood import Neighborhood
+from pitgeo.nn.segments import at_edges, segment_minima, segment_sums
 
 _SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
 
@@ -65,11 +65,11 @@ def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets:
 
 def softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
     """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
-    excess = squared - torch_scatter.segment_csr(squared, pointer, reduce="min").index_select(0, target)
+    excess = squared - segment_minima(squared, pointer).index_select(0, target)
     weights = excess.new_empty(len(scale), len(excess))
     for row, steepness in zip(weights, scale, strict=True):  # a head at a time, in place: it may fit a cache
         threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
-        row.div_(torch_scatter.segment_csr(row, pointer, reduce="sum").index_select(0, target))
+        row.div_(segment_sums(row, pointer).index_select(0, target))
     return weights, excess
 
 
@@ -138,8 +138,7 @@ def _softmax_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of distances ``[E]`` and scales ``[heads]``."""
     slope = slope * weights
-    means = torch_scatter.segment_csr(slope, pointer.unsqueeze(0), reduce="sum")
-    slope = slope - weights * torch_scatter.gather_csr(means, pointer.unsqueeze(0))
+    slope = slope - weights * at_edges(segment_sums(slope, pointer), pointer)
     to_squared, to_scale = (
         (scale.unsqueeze(1) * slope).sum(0),
         (slope * excess).sum(1),

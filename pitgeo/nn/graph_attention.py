@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import torch
-import torch_scatter
 from torch import Tensor
 
 from pitgeo.neighborhood import Neighborhood
@@ -27,6 +26,7 @@ from pitgeo.nn.edge_sums import (
     sums_at_sources,
     sums_at_targets,
 )
+from pitgeo.nn.segments import segment_sums
 
 
 def graph_attention(value: Tensor, squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
@@ -76,10 +76,8 @@ def _attention_backward(
     heads = len(weights)
     to_value, to_scale = sums_at_sources(slope, weights, target, order, by_source), weights.new_zeros(heads)
     if for_scale:
-        rows = pointer.unsqueeze(0)
         moved = weights * excess
-        means = torch_scatter.segment_csr(moved, rows, reduce="sum")
-        moved = moved - weights * torch_scatter.gather_csr(means, rows)
+        moved = moved - weights * segment_sums(moved, pointer).index_select(1, target)
         if value.element_size() < 4:  # these sum to zero at every target, which rounding must not undo
             value, slope = value.float(), slope.float()
         sums = head_sums(value, source, pointer, moved)

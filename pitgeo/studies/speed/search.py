@@ -6,22 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-import torch_cluster
 from scipy.spatial import cKDTree
 from torch import Tensor
 
 from pitgeo.neighbors import knn
-from pitgeo.sampling import farthest_points
+from pitgeo.sampling import farthest_points, torch_cluster
 from pitgeo.studies.speed.works import Step, Way, Work
 
 
 def farthest(points: int, latent: int) -> Work:
     """Farthest point sampling in a cube."""
     ratio = (latent - 0.5) / points
-    ways = {
-        "pitgeo": _way(points, lambda pos: farthest_points(pos, latent)),
-        "torch-cluster": _way(points, lambda pos: torch_cluster.fps(pos, ratio=ratio, random_start=False)),
-    }
+    ways = {"pitgeo": _way(points, lambda pos: farthest_points(pos, latent))}
+    cluster = torch_cluster()
+    if cluster is not None:
+        ways["torch-cluster"] = _way(points, lambda pos: cluster.fps(pos, ratio=ratio, random_start=False))
     return Work(f"Farthest point sampling: {latent:,} of {points:,} points in a cube", ways)
 
 
