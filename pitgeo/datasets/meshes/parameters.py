@@ -214,7 +214,7 @@ def _numbers(table: str, name: str, row: _Row, wanted: Collection[str]) -> Param
                 found[key] = math.inf
         if key in wanted and not math.isfinite(found.get(key, 0.0 if value in (None, "") else math.inf)):
             raise ValueError(
-                f"{table}: Expected a number for {name}, in the column {key!r} (got {value!r}{row.place}); write it in "
-                f"digits with a point, as 0.5 or 1e-3"
+                f"{table}: Expected a number for {name}, in the column {key!r} (got {value!r}{row.place}); write a "
+                f"finite one in digits with a point, as 0.5 or 1e-3"
             )
     return {key: value for key, value in found.items() if math.isfinite(value)}
