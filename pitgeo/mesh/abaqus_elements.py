@@ -12,7 +12,7 @@ from pitgeo.mesh.cell_types import CORNERS, base
 
 Numbers = NDArray[np.int64]
 
-SOLIDS = "C3D|DC3D|DCC3D|AC3D|Q3D|EC3D|COH3D|SC|CSS"
+SOLIDS = "C3D|DC3D|DCC3D|AC3D|Q3D|EC3D|COH3D|FC3D|F3D|SC|CSS"
 FACES = (
     "CPS|CPE|CPEG|CAX|CGAX|AC2D|ACAX|DC2D|DCAX|DCC2D|DCCAX|COH2D|COHAX"  # flat
     "|S|DS|STRI|M3D|R3D|SFM3D"  # in space
@@ -71,7 +71,7 @@ def kind_of(name: str, line: int, head: str) -> str:
     if re.fullmatch(LEFT_OUT, name):
         return ""
     for nodes, pattern in LINES.items():
-        if re.fullmatch(rf"({pattern})[HTEDOSIP]*", name):
+        if re.fullmatch(rf"({pattern})[HTEDOSIPR]*", name):
             return "line" if nodes == 2 else "line3"
     if found := re.fullmatch(rf"({SOLIDS})([0-9]+)[RIHTPEMSDV]*", name):
         nodes = 18 if name.startswith("C3D15V") else int(found[2])

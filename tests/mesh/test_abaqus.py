@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import centroids, read_mesh, write_mesh
+from pitgeo.mesh.abaqus_elements import EDGES, kind_of
 from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base, dimension
 
 ABAQUS = """*Heading
@@ -361,3 +362,72 @@ def test_files_of_avs_are_left_to_another_reader(tmp_path):
     mesh = written(tmp_path, "# AVS\n4 2 0 0 0\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n1 1 tri 1 2 3\n2 1 tri 1 3 4\n")
     assert mesh.points.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
     assert mesh.cells[0][1].tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("tetra", "C3D4 C3D4H C3D4T DC3D4 AC3D4 Q3D4 F3D4"),
+        ("tetra10", "C3D10 C3D10M C3D10MHT C3D10I DC3D10E"),
+        ("pyramid", "C3D5 C3D5H AC3D5"),
+        ("wedge", "C3D6 SC6R COH3D6 AC3D6"),
+        ("wedge15", "C3D15 C3D15H"),
+        ("hexahedron", "C3D8 C3D8R C3D8RH C3D8RPHT C3D8I SC8R CSS8 EC3D8R COH3D8 DCC3D8D"),
+        ("hexahedron20", "C3D20 C3D20R C3D20RPHT"),
+        ("hexahedron27", "C3D27 C3D27RH"),
+        ("triangle", "CPS3 CPE3H CAX3 CGAX3 S3 S3R S3RS STRI3 M3D3 R3D3 DS3 DC2D3"),
+        ("triangle6", "CPS6M CPE6MHT STRI65 M3D6 DCAX6"),
+        ("quad", "CPS4R CPE4RPHT CPEG4I CAX4RHT S4 S4R5 S4RSW M3D4R R3D4 SFM3D4R COH2D4 ACAX4R DCCAX4D"),
+        ("quad8", "CPS8R CAX8RH S8R S8R5 M3D8 DC2D8"),
+        ("quad9", "S9R5 M3D9R"),
+        ("line", "B21 B31OS B33 T2D2 T3D2H PIPE31 R2D2 RB3D2 CONN3D2 FRAME3D SAX1 MAX1 DC1D2 B31R ELBOW31B"),
+        ("line3", "B22H B32OSH T3D3 PIPE32 SAX2T MGAX2 AC1D3"),
+        ("", "MASS ROTARYI SPRING1 SPRINGA DASHPOT2 DCOUP3D GAPUNI"),
+    ],
+)
+def test_types_of_elements(kind, names):
+    for name in names.split():
+        assert kind_of(name, 1, name) == kind, name
+
+
+@pytest.mark.parametrize("name", ["U1", "CAXA41", "CCL12", "C3D9", "CPS5", "Z1", "PC3D", "C3D", "S7", "CPS4X", "GK3D8"])
+def test_types_that_are_not_known(name):
+    with pytest.raises(ValueError, match=f"type that is known .got '{name}' in line 7"):
+        kind_of(name, 7, name)
+
+
+BODIES = {
+    "C3D10": [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
+    "C3D15": [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)],
+    "C3D20": [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)],
+}
+SIDES = {  # corners of a side by the manual's numbers
+    "C3D10": [(1, 2, 3), (1, 4, 2), (2, 4, 3), (3, 4, 1)],
+    "C3D15": [(1, 2, 3), (4, 6, 5), (1, 4, 5, 2), (2, 5, 6, 3), (3, 6, 4, 1)],
+    "C3D20": [(1, 2, 3, 4), (5, 8, 7, 6), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 8, 4), (4, 8, 5, 1)],
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_sides_of_bodies_are_the_nodes_in_their_plane(tmp_path, name):
+    corners = np.array(BODIES[name], float)
+    positions = np.concatenate([corners, [corners[list(ends)].mean(0) for ends in EDGES[base(kind_of(name, 1, ""))]]])
+    text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(positions.tolist(), 1))
+    text += f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n"
+    text += "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))
+    mesh = written(tmp_path, text)
+    for k, side in enumerate(SIDES[name], 1):
+        a, b, c = corners[[number - 1 for number in side[:3]]]
+        is_on = np.abs((positions - a) @ np.cross(b - a, c - a)) < 1e-12
+        assert mesh.point_sets[f"S{k}"].tolist() == np.flatnonzero(is_on).tolist()
+
+
+def test_surfaces_that_are_not_sets_are_left_out(tmp_path):
+    text = (
+        ROWS
+        + CELLS
+        + "*Surface, name=free\nAll,\n*Surface, name=odd\nAll, S9\n*Surface, name=all, combine=union\nfree, odd\n"
+    )
+    mesh = written(tmp_path, text + "*Nset, nset=T\n1\n*Surface, name=T\n8, S3\n")
+    assert members(mesh.point_sets) == {"T": [0], "T (surface)": [13, 14]}
+    assert [note.kind for note in mesh.notes] == [*["surface left out"] * 3, "surface"]
