@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from tqdm import tqdm
 
 from pitgeo.interrupted import InterruptionError, ignore_echoes
 from pitgeo.memory import keep_memory
+from pitgeo.terminal import argument, console
 
 DEVICES = ("auto", "cpu", "gpu")
 ERROR = 2
@@ -34,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, 2 for a mistake (one line says which), or 128 and the signal's number.
     """
-    arguments = _parser().parse_args(argv)
-    keep_memory()
-    with _console():
+    with console():
+        arguments = _parser().parse_args(argv)
+        keep_memory()
         try:
             return int(arguments.run(arguments))
         except InterruptionError as interruption:
@@ -226,7 +225,12 @@ def _parser() -> argparse.ArgumentParser:
     train = verbs.add_parser("train", help="train a model, evaluate it once on the test set")
     train.add_argument("config", type=Path, metavar="CONFIG", help="TOML file of the run, as in configs/")
     train.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a key, as in training.epochs=5"
+        "--set",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="KEY=VALUE",
+        help="change a key, as in training.epochs=5",
     )
     train.add_argument("--output", type=Path, metavar="DIR", help="folder of the run (default: runs/<CONFIG's name>)")
     train.add_argument("--members", type=int, metavar="N", help="train an ensemble, its seeds one after the other")
@@ -251,6 +255,7 @@ def _parser() -> argparse.ArgumentParser:
         "--set",
         action="append",
         default=[],
+        type=argument,
         metavar="KEY=VALUE",
         help="change the data, as in data.darcy2d.test=50",
     )
@@ -297,28 +302,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
-
-
-class _Console(logging.Handler):
-    """Write pitgeo's log to the standard error stream, above any progress bar."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        tqdm.write(self.format(record), file=sys.stderr)
-
-
-@contextmanager
-def _console() -> Iterator[None]:
-    logger = logging.getLogger("pitgeo")
-    handler = _Console(logging.INFO)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(handler)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ log = logging.getLogger(__name__)
 
 LABELS = {"von_mises": "von Mises stress"}
 """What targets are called in pictures, where their names do not say."""
+
+LONGEST = 60
+"""Letters of a target in the name of a file: four bytes each, of the 255 that a name may have."""
 
 
 def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
@@ -50,10 +54,11 @@ def draw(
     axes = first.pos.shape[1]
     table: FieldTable | None = getattr(samples, "table", None)
     meshes = _meshes(samples, chosen, table, axes)
+    names = file_names(labels)
     for channel in channels:
         label = labels[channel]
-        name = "fields.png" if len(labels) == 1 else f"fields_{_file_name(label)}.png"
-        text = LABELS.get(label, label.replace("_", " "))
+        name = "fields.png" if len(labels) == 1 else f"fields_{names[channel]}.png"
+        text = LABELS.get(label, label.replace("_", " ").replace("$", r"\$"))  # which begins a formula
         cases = {_title(which, result): number for which, number in chosen.items()}
         if meshes:
             _draw_on_meshes(meshes, cases, samples, predictions, channel, table, folder / name, text)
@@ -127,11 +132,27 @@ def _draw_on_meshes(
 def _title(which: str, result: dict[str, Any]) -> str:
     case = result[which]
     name = Path(case["name"]).name if "name" in case else f"sample {case['sample_id']}"
+    name = name.replace("$", r"\$")
     return f"{which}: {name}, relative l2 error {case['relative_l2']:.4f}"
 
 
-def _file_name(label: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in label)
+def file_names(labels: Sequence[str]) -> list[str]:
+    """For every label a name of a file, different from the others, that the file system takes.
+
+    Example:
+        >>> file_names(["von mises", "von/mises", "T"])
+        ['von_mises', 'von_mises_2', 'T']
+    """
+    code, result = sys.getfilesystemencoding(), list[str]()
+    for label in labels:
+        text = label.encode(code, "replace").decode(code)
+        text = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in text)[:LONGEST]
+        name, number = text, 1
+        while name in result:
+            number += 1
+            name = f"{text}_{number}"
+        result.append(name)
+    return result
 
 
 def _row(title: str, samples: Any, predictions: Sequence[Tensor], number: int, channel: int) -> plots.FieldSample:

@@ -280,7 +280,10 @@ def _log_file(path: Path | None) -> Iterator[None]:
     Without a file, as on all devices but the first, only warnings are logged.
     """
     logger = logging.getLogger("pitgeo")
-    handler = logging.NullHandler() if path is None else logging.FileHandler(path, encoding="utf-8", delay=True)
+    if path is None:
+        handler: logging.Handler = logging.NullHandler()
+    else:
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True, errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     level = logger.level
     logger.addHandler(handler)

@@ -22,9 +22,6 @@ XML = (".vtu", ".vtp", ".vts", ".vtr", ".vti")
 
 DECODED = Note("decoded", "the file is no UTF-8, and read as Latin-1 (cp1252)")
 
-KEPT = "\t\n\r"
-"""Control characters that names may have: XML holds them."""
-
 
 def decode(content: bytes) -> str:
     """A text: by UTF-8 if that is what it is, else by Latin-1 with the characters of cp1252.
@@ -83,7 +80,7 @@ def ended(content: bytes) -> bytes:
 def each_once(names: Iterable[str | bytes], what: str, notes: list[Note]) -> list[str]:
     r"""One text for each name, which can be printed and written, and which no other has.
 
-    Bytes are decoded, characters that no file can hold become ``_``, a name that is empty is called ``unnamed``, and of
+    Bytes are decoded, characters that files and lines cannot hold become ``_``, a name that is empty is called ``unnamed``, and of
     several that are the same then, all but the first are numbered.
 
     Args:
@@ -136,9 +133,8 @@ def _is_escaped(name: str) -> bool:
 
 
 def _is_bad(character: str) -> bool:
-    """Whether no XML file may hold a character, or terminals act on it."""
-    is_control = unicodedata.category(character) == "Cc" and character not in KEPT
-    return is_control or character in "\ufffe\uffff\u2028\u2029"
+    """Whether no XML file may hold a character, or it breaks a line, or terminals act on it."""
+    return unicodedata.category(character) == "Cc" or character in "\ufffe\uffff\u2028\u2029"
 
 
 def _utf8(name: bytes) -> str | None:

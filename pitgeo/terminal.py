@@ -1,0 +1,50 @@
+"""The terminal: what pitgeo logs and prints, in any encoding, and arguments from it."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+
+class _Console(logging.Handler):
+    """Write pitgeo's log to the standard error stream, above any progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def console() -> Iterator[None]:
+    """Show pitgeo's log; characters that a stream has no code for are written by their number, and nothing fails."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, io.TextIOWrapper)]
+    errors = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors="backslashreplace")
+    logger = logging.getLogger("pitgeo")
+    handler = _Console(logging.INFO)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+        for stream, before in zip(streams, errors, strict=True):
+            stream.reconfigure(errors=before)
+
+
+def argument(text: str) -> str:
+    """An argument that names fields, as its bytes say where Python took them for ASCII."""
+    if text.isprintable():
+        return text
+    from pitgeo.mesh.names import decode  # readers of mesh files come with it
+
+    return decode(os.fsencode(text))
