@@ -28,8 +28,8 @@ PIP := $(RUNPY) -m pip --disable-pip-version-check
 .DELETE_ON_ERROR:
 
 train: setup
-	$(RUNPY) scripts/train.py $(CONFIG) --output $(RUN) $(if $(wildcard $(RUN)/last.ckpt),--resume)
-	$(RUNPY) scripts/predict.py $(RUN)/best.ckpt $(RUN)/meshes/*.vtu --output $(RUN)/predicted
+	$(RUNPY) scripts/train.py $(CONFIG) --output "$(RUN)" $$(test ! -e "$(RUN)/last.ckpt" || echo --resume)
+	$(RUNPY) scripts/predict.py "$(RUN)/best.ckpt" "$(RUN)/meshes/*.vtu" --output "$(RUN)/predicted"
 
 test: setup
 	$(RUNPY) -m pytest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def train_surrogate(
     output = Path(output)
     folder = output.with_name(f"{output.name}-meshes")
     meshes = [as_mesh(sample) for sample in samples]
-    given = {"files": str(folder / "*.vtu"), "inputs": list(inputs), "targets": list(targets)}
+    given = {"files": f"{glob.escape(str(folder))}/*.vtu", "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
     advice = "write them to files, and train with a configuration as configs/meshes.toml"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pitgeo.patterns import matches, with_folders
+
 KEY = "data.meshes"
 """Where the options are, for messages."""
 
@@ -48,7 +50,7 @@ def find_files(patterns: Sequence[str], key: str = "files") -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for pattern in patterns:
         literal = Path(pattern)
-        hits = [literal] if literal.is_file() else [Path(name) for name in glob.glob(pattern, recursive=True)]
+        hits = [literal] if literal.is_file() else matches(pattern)
         files = [path for path in hits if path.is_file()]
         if not files:
             what = "folders" if hits else "none" if glob.has_magic(pattern) else "no such file"
@@ -136,7 +138,7 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
         hits = (  # a name itself first: brackets may be part of it
             [path for path in files if pattern == str(path)]
             or [path for path in files if pattern == path.name]
-            or [path for path in files if fnmatch.fnmatch(str(path), pattern) or fnmatch.fnmatch(path.name, pattern)]
+            or [path for path in files if _is_like(path, pattern)]
         )
         if not hits:
             raise ValueError(
@@ -145,6 +147,10 @@ def _named(files: Sequence[Path], part: Part, key: str) -> list[Path] | None:
             )
         found.update(dict.fromkeys(hits))
     return sorted(found, key=_natural)
+
+
+def _is_like(path: Path, pattern: str) -> bool:
+    return fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(str(path), with_folders(pattern))
 
 
 def _count(part: Part, total: int, left: int, key: str) -> int:
@@ -179,7 +185,7 @@ def _natural(path: Path) -> tuple[str, tuple[tuple[int, str], ...]]:
 
 
 def _near(pattern: str) -> str:
-    folder = next(folder for folder in Path(pattern).parents if not glob.has_magic(str(folder)))
+    folder = next(path for path in Path(pattern).parents if path.is_dir() or not glob.has_magic(str(path)))
     if not folder.is_dir():
         return f"; there is no folder {folder}"
     kinds = sorted(_endings(folder)[:8])
