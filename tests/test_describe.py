@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import meshio
 import numpy as np
 import pytest
 
@@ -16,7 +17,8 @@ from pitgeo.describe import Description, describe, format_description
 from pitgeo.describe.cells import flaws, measures
 from pitgeo.describe.checks import FIELD_CHECKS, MESH_CHECKS
 from pitgeo.describe.files import mesh_files
-from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.fields import FieldTable
+from pitgeo.mesh import Mesh, result_name, write_mesh
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -182,13 +184,57 @@ def test_formats_that_are_not_written(tmp_path: Path) -> None:
     text = f"OFF\n4 4 0\n{corners}\n3 0 1 2\n3 0 1 3\n3 1 2 3\n3 0 2 3\n"
     (tmp_path / "a.off").write_text(text)
     found = by_check(describe([tmp_path / "a.off"]))
-    assert list(found) == ["unwritable formats"] and "a.off" in found["unwritable formats"][0]
+    assert list(found) == ["unwritable formats"]
+    assert found["unwritable formats"][0] == (
+        "a.off: predictions will be a .vtu file, since .off files do not keep every field"
+    )
+
+
+@pytest.mark.parametrize(("version", "binary"), [("2.2", False), ("2.2", True), ("4.1", False)])
+def test_formats_that_predictions_keep_are_those_of_predict(tmp_path: Path, version: str, binary: bool) -> None:
+    mesh = plate()
+    made = meshio.Mesh(mesh.points_in_space(), [("quad", QUADS)])
+    path = tmp_path / "a.msh"
+    meshio.gmsh.write(path, made, fmt_version=version, binary=binary)
+    assert result_name(path) == "a.msh" and "unwritable formats" not in by_check(describe([path]))
+
+
+def test_exodus_files_are_kept_but_for_those_with_groups(tmp_path: Path) -> None:
+    exodus = pytest.importorskip("netCDF4")
+    path = tmp_path / "a.e"
+    meshio.exodus.write(path, meshio.Mesh(plate().points_in_space(), [("quad", QUADS)]))
+    assert result_name(path) == "a.e" and "unwritable formats" not in by_check(describe([path]))
+    with exodus.Dataset(path, "a") as file:
+        file.createGroup("more")
+    found = by_check(describe([path]))
+    assert result_name(path) == "a.vtu"
+    assert found["unwritable formats"] == ["a.e: predictions will be a .vtu file, since it holds groups"]
+
+
+def test_gmsh_files_whose_numbers_are_shared_are_not_kept(tmp_path: Path) -> None:
+    """As ``predict`` finds it, and for the reason that it logs."""
+    text = tmp_path / "a.msh"
+    meshio.gmsh.write(text, meshio.Mesh(plate().points_in_space(), [("quad", QUADS)]), "2.2", binary=False)
+    lines = text.read_text().splitlines()
+    start = lines.index("$Elements") + 2
+    lines[start + 1] = " ".join([lines[start].split()[0], *lines[start + 1].split()[1:]])
+    text.write_text("\n".join(lines) + "\n")
+    found = by_check(describe([text]))
+    assert result_name(text) == "a.vtu"
+    assert found["unwritable formats"] == [
+        "a.msh: predictions will be a .vtu file, since points or cells share a number"
+    ]
 
 
 def test_a_name_of_two_fields(tmp_path: Path) -> None:
     mesh = replace(plate(), cell_data={"u": (np.linspace(0, 1, 16),)})
     found = findings(tmp_path, plate(1), mesh)
     assert "'u' is a field of points (first in 0.vtu) and one of cells (first in 1.vtu)" in found["two places"][0]
+    assert "'point:u' or 'cell:u'" in found["two places"][0] and "rename" not in found["two places"][0]
+    assert FieldTable.infer(mesh, ["point:u"], ["cell:u"]).output_places == ("cell",)  # they are what is understood
+    write_mesh(tmp_path / "0.vtu", mesh)
+    suggested = tomllib.loads(describe([tmp_path / "0.vtu", tmp_path / "1.vtu"]).suggestion)
+    assert suggested["data"]["meshes"]["targets"] == ["point:u"]
 
 
 def test_missing_fields(tmp_path: Path) -> None:

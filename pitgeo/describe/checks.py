@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field
-from pitgeo.mesh import WRITABLE
+from pitgeo.describe.series_checks import moving_meshes, partial_fields, series_among_meshes, uneven_steps
 
 FEW = 20
 """Files; with fewer, a test error says little."""
@@ -115,11 +115,13 @@ def identical_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
 
 
 def unwritable_formats(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Formats that predictions are not written in."""
-    found = [mesh for mesh in meshes if mesh.suffix not in WRITABLE]
-    if found:
-        kinds = ", ".join(sorted({mesh.suffix or "no ending" for mesh in found}))
-        yield f"{kinds}: a format that is read but not written (first {found[0].label}); predictions will be .vtu files"
+    """Files whose predictions are written in another format."""
+    reasons: dict[str, list[MeshFacts]] = {}
+    for mesh in meshes:
+        if mesh.refusal:
+            reasons.setdefault(mesh.refusal, []).append(mesh)
+    for reason, found in reasons.items():
+        yield f"{found[0].label}: predictions will be a .vtu file, since {reason}{_of(found, meshes)}"
 
 
 def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
@@ -132,7 +134,7 @@ def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         if "points" in found and "cells" in found:
             yield (
                 f"{name!r} is a field of points (first in {found['points'].label}) and one of cells (first in "
-                f"{found['cells'].label}); rename one"
+                f"{found['cells'].label}); say which by 'point:{name}' or 'cell:{name}' among inputs and targets"
             )
 
 
@@ -231,6 +233,10 @@ MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
     "inverted cells": turned_cells,
     "unwritable formats": unwritable_formats,
     "two places": two_places,
+    "series among meshes": series_among_meshes,
+    "moving meshes": moving_meshes,
+    "uneven steps": uneven_steps,
+    "partial fields": partial_fields,
 }
 FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] = {
     "missing": missing,

@@ -11,9 +11,12 @@ from pitgeo.describe.checks import run_checks
 from pitgeo.describe.facts import MeshFacts, Place, mesh_facts
 from pitgeo.describe.field import Field, collect_fields
 from pitgeo.describe.files import mesh_files
+from pitgeo.describe.series import series_facts
 from pitgeo.describe.suggestion import suggestion
 from pitgeo.mesh import Note, summary
 from pitgeo.mesh.reading import read
+from pitgeo.mesh.series import holds_series, open_series
+from pitgeo.mesh.step_numbers import step_range
 
 IN_SPACE = frozenset({".vtk", ".vtp", ".vtu"})
 """Formats that have no planar meshes: points have three coordinates there."""
@@ -58,6 +61,25 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class SeriesSummary:
+    """The time series among the files.
+
+    Args:
+        files: How many.
+        steps: Least and most steps of a series.
+        times: The earliest and the latest time.
+        lengths: The shortest and the longest time from a step to the next.
+        is_even: Whether all are of one length, up to a hundredth.
+    """
+
+    files: int
+    steps: tuple[int, int]
+    times: tuple[float, float]
+    lengths: tuple[float, float]
+    is_even: bool
+
+
+@dataclass(frozen=True)
 class Description:
     """What is in a set of mesh files.
 
@@ -78,6 +100,7 @@ class Description:
         readings: What readers did that is not literally what the files hold, one line a kind.
         findings: What could go wrong.
         suggestion: A start of a configuration, as TOML.
+        series: The time series among the files, if there are some.
     """
 
     files: tuple[str, ...]
@@ -96,6 +119,7 @@ class Description:
     readings: tuple[str, ...]
     findings: tuple[Finding, ...]
     suggestion: str
+    series: SeriesSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same as dictionaries, tuples, strings and numbers, none of them NaN or infinite: fit for JSON."""
@@ -121,9 +145,9 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
     for file in progress(files):
         label = file.name if names.count(file.name) == 1 else file.as_posix()
         try:
-            mesh = read(file)
-            meshes.append(mesh_facts(mesh, file, label))
-            notes.append((label, mesh.notes))
+            facts, said = _look_at(file, label, len(files))
+            meshes.append(facts)
+            notes.append((label, said))
             read_files.append(file)
         except (ValueError, OSError, ImportError) as error:
             unreadable[file.as_posix()] = " ".join(str(error).split()).removeprefix(f"{file}: ")
@@ -133,6 +157,16 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
             f"Expected mesh files that can be read (got {len(files)}, of which none can; the first is {name}: {reason})"
         )
     return _describe(paths, files, read_files, meshes, summary(notes, len(meshes)), unreadable)
+
+
+def _look_at(file: Path, label: str, files: int) -> tuple[MeshFacts, Sequence[Note]]:
+    """The facts of a file; one with a single time is a mesh."""
+    if file.is_file() and holds_series(file):
+        series = open_series(file)
+        if len(series) > 1:
+            return series_facts(series, file, label, files)
+    mesh = read(file)
+    return mesh_facts(mesh, file, label), mesh.notes
 
 
 def _describe(
@@ -165,7 +199,8 @@ def _describe(
         cell_sets=_sets(meshes, "cells"),
         readings=tuple(readings),
         findings=tuple(Finding(check, text) for check, text in run_checks(meshes, fields)),
-        suggestion=suggestion(paths, files, len(unreadable), fields, len(meshes)),
+        suggestion=suggestion(paths, files, len(unreadable), fields, meshes),
+        series=_series(meshes),
     )
 
 
@@ -180,6 +215,20 @@ def _summary(field: Field) -> FieldSummary:
         high=max(ends, default=None),
         ranges=field.ranges,
         files=len(field.found),
+    )
+
+
+def _series(meshes: Sequence[MeshFacts]) -> SeriesSummary | None:
+    found = [mesh.series for mesh in meshes if mesh.series]
+    if not found:
+        return None
+    lengths = [length for series in found for length in series.lengths]
+    return SeriesSummary(
+        files=len(found),
+        steps=(min(len(series.times) for series in found), max(len(series.times) for series in found)),
+        times=(min(series.times[0] for series in found), max(series.times[-1] for series in found)),
+        lengths=(min(lengths), max(lengths)),
+        is_even=step_range(lengths) is None,
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pitgeo.describe.cells import CellFlaws, flaws
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.writing import refusal
 
 Place = Literal["points", "cells", "mesh"]
 MANY = 20
@@ -58,6 +59,30 @@ class FieldFacts:
 
 
 @dataclass(frozen=True)
+class SeriesFacts:
+    """The steps of a time series.
+
+    Args:
+        times: All times.
+        read: How many of the steps were read.
+        changed: Why its meshes are not one, as the first step says that has another; empty if they are.
+        partial: Fields that some of the steps read lack, or have with other components, and the first such step.
+        still: Fields that are the same at all steps read.
+    """
+
+    times: tuple[float, ...]
+    read: int
+    changed: str
+    partial: dict[tuple[Place, str], int]
+    still: frozenset[tuple[Place, str]]
+
+    @property
+    def lengths(self) -> list[float]:
+        """The time from each step to the next."""
+        return [float(length) for length in np.diff(self.times)]
+
+
+@dataclass(frozen=True)
 class MeshFacts:
     """One file.
 
@@ -78,6 +103,8 @@ class MeshFacts:
         sets: Names of the sets of points and of cells.
         mesh_digest: Equal for equal points and cells.
         digest: Equal for equal points, cells and fields.
+        refusal: Why predictions are not written in the file's own format; empty if they are.
+        series: What changes over its steps, if it is a time series; the rest is then of the first one.
     """
 
     label: str
@@ -96,6 +123,8 @@ class MeshFacts:
     sets: tuple[tuple[Place, str], ...]
     mesh_digest: bytes
     digest: bytes
+    refusal: str = ""
+    series: SeriesFacts | None = None
 
     @property
     def extent(self) -> float:
@@ -118,7 +147,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         outline.update(np.ascontiguousarray(nodes).data)
     whole = outline.copy()
     fields = []
-    for place, name, values in _fields(mesh):
+    for place, name, values in fields_of(mesh):
         is_plain = values.dtype.kind in "fiubc"
         whole.update(repr((place, name, values.shape, str(values.dtype))).encode())
         whole.update(np.ascontiguousarray(values).data if is_plain else repr(values.tolist()).encode())
@@ -140,6 +169,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         sets=tuple([("points", name) for name in mesh.point_sets] + [("cells", name) for name in mesh.cell_sets]),
         mesh_digest=outline.digest(),
         digest=whole.digest(),
+        refusal=refusal(path),
     )
 
 
@@ -170,7 +200,7 @@ def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
     )
 
 
-def _fields(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
+def fields_of(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
     """Every field as ``[count, components]``, one after the other; those without a value are left out."""
     for name, values in mesh.point_data.items():
         yield "points", name, np.asarray(values).reshape(len(mesh.points), -1)

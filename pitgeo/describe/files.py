@@ -7,17 +7,19 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-SUFFIXES = frozenset((
-    ".avs", ".bdf", ".cgns", ".e", ".ex2", ".exo", ".f3grid", ".fem", ".inp", ".med", ".mesh", ".meshb", ".msh",
-    ".nas", ".obj", ".off", ".ply", ".stl", ".su2", ".unv", ".vtk", ".vtp", ".vtr", ".vts", ".vtu", ".xdmf", ".xmf",
-))  # fmt: skip
-"""Endings by which a mesh file is known in a folder; files named one by one, or by a pattern, may have any."""
+from pitgeo.mesh.formats import FORMATS
+from pitgeo.mesh.named_files import named_files
+from pitgeo.patterns import matches
+
+COMMON = frozenset({".dat", ".xml"})
+"""Endings that files of all kinds have: in a folder they are taken for meshes if there are no others."""
 
 
 def mesh_files(paths: Sequence[str | Path]) -> list[Path]:
     """The files that names, patterns (``*``, ``?``, ``[...]``, ``**``) and folders stand for, each once.
 
-    A folder stands for the mesh files right in it. A name that is no file is kept: reading it says what is wrong.
+    A folder stands for the mesh files right in it, but for those that others of them name. A name that is
+    no file is kept: reading it says what is wrong.
 
     Raises:
         ValueError: If nothing is given, a pattern matches no file, or a folder holds no mesh file.
@@ -27,7 +29,7 @@ def mesh_files(paths: Sequence[str | Path]) -> list[Path]:
         if Path(path).is_dir():
             files += _in_folder(Path(path))
         elif is_pattern(path):
-            found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if os.path.isfile(name)]
+            found = [file for file in matches(str(path)) if file.is_file()]
             if not found:
                 raise ValueError(f"Expected files that match {str(path)!r} (got none in {Path.cwd()}); check the path")
             files += found
@@ -61,11 +63,16 @@ def shortened(paths: Sequence[str | Path], files: Sequence[Path]) -> str | list[
 
 def _in_folder(folder: Path) -> list[Path]:
     def is_mesh(path: Path) -> bool:
-        return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+        return path.suffix.lower() in FORMATS and not path.name.startswith(".") and path.is_file()
 
     files = sorted(path for path in folder.iterdir() if is_mesh(path))
+    files = [path for path in files if path.suffix.lower() not in COMMON] or files
     if not files:
         below = next((path for path in sorted(folder.rglob("*")) if is_mesh(path)), None)
         hint = f"; name the folder below, as in '{folder}/**/*{below.suffix}'" if below else "; give the files by name"
         raise ValueError(f"Expected mesh files in the folder {folder} (got none){hint}")
-    return files
+    parts: set[Path] = set()  # of a series, or of a mesh in pieces, which is read by the file that names them
+    for path in files:
+        if path not in parts:
+            parts.update(named_files(path))
+    return [path for path in files if path not in parts]

@@ -61,6 +61,7 @@ def _head(description: Description) -> list[str]:
     dimensions = " and ".join(map(str, description.dimensions))
     rows = {
         "files": f"{number}{more}",
+        "steps": _steps(description),
         "points": f"{_span(*description.points)} a file",
         "cells": f"{_span(*description.cells)} a file{': ' if kinds else ''}{kinds}",
         "dimension": dimensions + (", in files that hold three coordinates" if description.is_planar_in_space else ""),
@@ -72,6 +73,17 @@ def _head(description: Description) -> list[str]:
     kept = {name: text for name, text in rows.items() if text}
     width = max(map(len, kept))
     return [line for name, text in kept.items() for line in _wrapped(f"{name:<{width}}  {text}", "", " " * (width + 2))]
+
+
+def _steps(description: Description) -> str:
+    series = description.series
+    if series is None:
+        return ""
+    some = "" if series.files == len(description.files) else f" in {series.files:,} of {len(description.files):,} files"
+    low, high = map(_number, series.lengths)
+    length = f"{low} apart" if series.is_even else f"{low} to {high} apart, not equally spaced"
+    start, stop = map(_number, series.times)
+    return f"{_span(*series.steps)} a file{some}, times {start} to {stop}, {length}; the mesh is that of the first"
 
 
 def _fields(description: Description) -> list[str]:

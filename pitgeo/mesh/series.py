@@ -25,6 +25,10 @@ SERIES = (".pvd", ".xdmf", ".xmf")
 log = logging.getLogger(__name__)
 
 
+class ChangedMeshError(ValueError):
+    """The mesh of a step is not that of the first one."""
+
+
 class Series:
     """The meshes of a time series, read one by one when they are asked for. Made by :func:`read_series`.
 
@@ -56,7 +60,8 @@ class Series:
 
         Raises:
             IndexError: If there is no such number.
-            ValueError: If the file cannot be read, or its points or cells are not those of the first mesh.
+            ValueError: If the file cannot be read.
+            ChangedMeshError: A ``ValueError`` too: if its points or cells are not those of the first mesh.
         """
         if not -len(self) <= k < len(self):
             raise IndexError(f"{self._where}: Expected a number from 0 to {len(self) - 1} (got {k})")
@@ -74,12 +79,12 @@ class Series:
         end = f"at number {k}, time {self.times[k]:g}"
         mine, theirs = mesh.points_in_space(), first.points_in_space()
         if mine.shape != theirs.shape:
-            raise ValueError(
+            raise ChangedMeshError(
                 f"{start} {len(theirs):,} points of the first mesh of the series (got {len(mine):,} {end}); meshes "
                 f"that change are no time series here: read every mesh by itself"
             )
         if not np.array_equal(mine, theirs):
-            raise ValueError(
+            raise ChangedMeshError(
                 f"{start} points of the first mesh of the series (got others {end}, up to "
                 f"{np.abs(mine - theirs).max():.3g} away); points that move are no time series here: read every mesh "
                 f"by itself"
@@ -88,7 +93,7 @@ class Series:
         if kinds != [kind for kind, _ in first.cells] or not all(
             np.array_equal(one, other) for (_, one), (_, other) in zip(mesh.cells, first.cells, strict=True)
         ):
-            raise ValueError(
+            raise ChangedMeshError(
                 f"{start} cells of the first mesh of the series (got others {end}); write all steps with the same "
                 f"cells, in the same order"
             )

@@ -42,14 +42,17 @@ def result_name(path: str | Path) -> str:
     The reason for the latter is in the log.
     """
     path = Path(path)
-    if path.suffix.lower() in WRITABLE:
-        return path.name
-    reason = copies.refusal(path)
+    reason = refusal(path)
     if not reason:
         return path.name
     name = f"{path.stem}.vtu"
     log.info("%s: results go to %s, since %s", path, name, reason)
     return name
+
+
+def refusal(path: Path) -> str:
+    """Why results for a file are not written in its own format; empty if they are."""
+    return "" if path.suffix.lower() in WRITABLE else copies.refusal(path)
 
 
 def write_mesh(path: str | Path, mesh: Mesh) -> None:
@@ -252,8 +255,8 @@ def _add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
         )
         lines.append(" ".join(repr(value) for value in values.ravel().tolist()) + "</DataArray>")
     mark = "<UnstructuredGrid>\n"
-    before, _, after = path.read_text().partition(mark)
-    path.write_text(before + mark + "\n".join([*lines, "</FieldData>"]) + "\n" + after)
+    before, _, after = path.read_text(encoding="utf-8").partition(mark)
+    path.write_text(before + mark + "\n".join([*lines, "</FieldData>"]) + "\n" + after, encoding="utf-8")
 
 
 def _differences(mine: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[Any]]) -> list[str]:

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from pitgeo.datasets.meshes.named_files import named_files
+from pitgeo.mesh.named_files import named_files
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import SERIES, Note, Series
 from pitgeo.mesh import series as mesh_series

@@ -15,7 +15,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
-from pitgeo.datasets.meshes.named_files import named_files
+from pitgeo.mesh.named_files import named_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
 from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series, warn_of_steps

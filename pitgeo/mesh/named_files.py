@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import glob
 import html
+import os
 import re
 from pathlib import Path
 
-from pitgeo.mesh import SERIES
+from pitgeo.mesh.formats import endings_of
 
-NAMING = (*SERIES, ".case", ".vtm", ".vtmb", ".pvtu", ".pvtp", ".pvts", ".pvtr", ".pvti")
+NAMING = (*endings_of("XDMF"), ".pvd", ".case", ".vtm", ".vtmb", ".pvtu", ".pvtp", ".pvts", ".pvtr", ".pvti")
 """Endings of files that name others."""
 
 
@@ -40,7 +41,7 @@ def _add_named(path: Path, found: dict[Path, None]) -> None:
         else:
             files = [path.parent / html.unescape(name)]
         for file in files:
-            if file not in found and file != path and file.is_file():
+            if file not in found and file != path and os.path.isfile(file):  # which takes too long a name for no file
                 found[file] = None
                 _add_named(file, found)
 
