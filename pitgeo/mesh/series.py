@@ -50,6 +50,7 @@ class Series:
         self._read = read
         self._where = where
         self._first: Mesh | None = None
+        self._notes: tuple[Note, ...] = ()
         _check_times(self.times, where)
 
     def __len__(self) -> int:
@@ -69,6 +70,7 @@ class Series:
         mesh = self._read(k)
         if self._first is None:
             first = mesh if k == 0 else self._read(0)
+            self._notes = first.notes
             self._first = Mesh(first.points, first.cells, plane=first.plane, plane_axis=first.plane_axis)
         self._check_same(mesh, k)
         return mesh
@@ -77,6 +79,8 @@ class Series:
         first = self._first or mesh
         start = f"{mesh.path or self._where}: Expected the"
         end = f"at number {k}, time {self.times[k]:g}"
+        if any(note.kind == "pieces" and "stay apart" in note.text for note in (*self._notes, *mesh.notes)):
+            end += ", where points on seams of pieces stay apart, since their values differ at some steps"
         mine, theirs = mesh.points_in_space(), first.points_in_space()
         if mine.shape != theirs.shape:
             raise ChangedMeshError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -178,7 +178,8 @@ def read_single(path: Path) -> Mesh:
     file = XdmfFile(path)
     if len(file.steps) > 1:
         raise ValueError(several(path, len(file.steps)))
-    return file.mesh(0)
+    mesh = file.mesh(0)
+    return replace(mesh, notes=(*file.notes, *mesh.notes))
 
 
 def _with(element: Element) -> Element:

@@ -57,7 +57,7 @@ def read_grid(grids: Sequence[Element]) -> Raw:
     texts: dict[tuple[str, str], Content] = {}
     for grid in grids:
         for part in grid:
-            name, center = part.get("Name", ""), part.get("Center", "Node")
+            name, center = part.get("Name", ""), part.get("Center", "Node").capitalize()
             if part.tag not in ("Attribute", "Set", "Information"):
                 continue
             place = center if part.tag == "Attribute" else part.tag
@@ -145,7 +145,7 @@ def _points(grid: Element) -> NDArray[np.float64]:
     if kind in ("X_Y_Z", "X_Y") and len(arrays) == kind.count("_") + 1:
         points = np.stack([array.ravel() for array in arrays], 1)
     elif kind in ("XYZ", "XY", "X") and len(arrays) == 1:
-        points = arrays[0].reshape(-1, len(kind))
+        points = _rows(arrays[0], len(kind))
     else:
         raise ValueError(f"points of the type {kind} are not read; save the file in ParaView as .vtu")
     return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
@@ -184,7 +184,14 @@ def _uniform(topology: Element, kind: str, numbers: NDArray[np.int64]) -> Iterab
     nodes = BY_NUMBER[number][1]
     if number < 4:
         nodes = int(topology.get("NodesPerElement") or (numbers.shape[1] if numbers.ndim == 2 else max(nodes, 1)))
-    return [_block(number, numbers.reshape(-1, nodes), 0)] if numbers.size else []
+    return [_block(number, _rows(numbers, nodes), 0)] if numbers.size else []
+
+
+def _rows(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    """Rows of a size, which flat arrays are cut into."""
+    if numbers.ndim > 1 and numbers.shape[-1] != size:
+        raise ValueError(f"there are rows of {numbers.shape[-1]} numbers in place of {size}")
+    return numbers.reshape(-1, size)
 
 
 def _block(number: int, nodes: NDArray[np.int64], first: int) -> Block:

@@ -385,6 +385,8 @@ def test_numbers_in_every_form(tmp_path):
             r"no file .*no\.h5",
         ),
         (mesh().replace('"2" NodesPerElement', '"3" NodesPerElement'), "there are 2 cells in place of 3"),
+        (mesh().replace('"XY"', '"XYZ"'), "rows of 2 numbers in place of 3"),
+        (mesh(kind="Quadrilateral"), "rows of 3 numbers in place of 4"),
         (mesh(kind="3DSMesh"), "cells of the type '3dsmesh' are not read"),
         (mesh().replace('"XY"', '"ORIGIN_DXDY"'), "points of the type ORIGIN_DXDY are not read"),
         (mesh() + field("u", range(4)).replace('"Float"', '"Text"'), "numbers of the type 'text'"),
@@ -419,3 +421,21 @@ def test_sets_and_left_out_fields(tmp_path):
         "'rim', a set of Faces, is left out",
         "'e', a field of edges, is left out",
     ]
+
+
+def test_jumps_at_seams_are_said_where_steps_differ(tmp_path):
+    """At the first step both parts are zero, and one mesh; later they differ where they meet."""
+    right = mesh("1 0 2 0 1 1 2 1")
+    steps = "".join(
+        collection(
+            grid(mesh() + field("u", [0] * 4), "a") + grid(right + field("u", [k] * 4), "b") + f'<Time Value="{k}"/>',
+            "Spatial",
+        )
+        for k in range(2)
+    )
+    series = read_series(write(tmp_path / "r.xdmf", collection(steps, "Temporal")))
+    assert len(series.mesh(0).points) == 6
+    with pytest.raises(
+        ValueError, match=r"6 points .*\(got 8 at number 1, time 1, where points on seams of pieces stay"
+    ):
+        series.mesh(1)
