@@ -14,9 +14,10 @@ import numpy as np
 
 from pitgeo.mesh import abaqus_generate
 from pitgeo.mesh.abaqus_elements import connectivity, element_numbers, kind_of, on_points
-from pitgeo.mesh.abaqus_lines import Block, InputError, blocks, fields, label, reals, refusal, whole, wholes
+from pitgeo.mesh.abaqus_lines import Block, blocks, fields, label, reals, refusal, whole, wholes
 from pitgeo.mesh.abaqus_model import raw_of
 from pitgeo.mesh.abaqus_pieces import Chosen, Named, Piece
+from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from pitgeo.mesh.errors import InputError
+
 ADVICE = "write one flat mesh of nodes, elements and sets, or save it as .vtu"
 LARGEST = 10**12
 """Numbers of nodes and elements are smaller."""
@@ -13,10 +15,6 @@ LARGEST = 10**12
 _WHOLE = re.compile(r"[0-9,\s]*")
 _NUMBERS = re.compile(r"[-+.0-9eEdD,\s]*")
 _EXPONENT = str.maketrans("dD", "ee")
-
-
-class InputError(ValueError):
-    """An input file that is broken, or holds what is not followed here: no other reader is to be tried."""
 
 
 def refusal(line: int, expected: str, got: str, advice: str = ADVICE) -> InputError:

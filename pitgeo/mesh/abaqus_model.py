@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pitgeo.mesh.abaqus_elements import ORDER_IS_CHECKED, out_of_order
-from pitgeo.mesh.abaqus_lines import ADVICE, InputError
+from pitgeo.mesh.abaqus_lines import ADVICE
 from pitgeo.mesh.abaqus_pieces import Chosen, Named, Numbers, Piece, Table
+from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw

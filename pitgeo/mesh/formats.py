@@ -51,6 +51,11 @@ FORMATS: dict[str, Format] = {ending: format_ for format_, endings in _BY_FORMAT
 """What is read, by the ending of the file's name in lower case."""
 
 
+def is_risky(reader: Reader, format_name: str) -> bool:
+    """Whether a reader may crash or never end on damaged files: VTK's do, and some of meshio's."""
+    return reader == "VTK" or (reader == "meshio" and format_name not in ("VTK", "Gmsh"))
+
+
 def endings_of(name: str) -> tuple[str, ...]:
     """The endings of a format's files.
 

@@ -100,7 +100,7 @@ def _bits(name: str, values: NDArray[Any], count: int) -> NDArray[np.int64]:
     marks = np.asarray(values)
     if marks.size != count or marks.dtype.kind not in "iub":
         raise ValueError(
-            f"Expected {name!r} to mark ghosts by one whole number each (got {marks.size} of {marks.dtype} for {count}); "
-            f"rename the array, or write it again"
+            f"Expected {name!r} to mark ghosts by one whole number each (got {marks.size} of {marks.dtype} for "
+            f"{count}); rename the array, or write it again"
         )
     return marks.reshape(-1).astype(np.int64)

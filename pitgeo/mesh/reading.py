@@ -17,9 +17,10 @@ import numpy as np
 
 from pitgeo.mesh import collection, gmsh, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
-from pitgeo.mesh.abaqus_lines import InputError
+from pitgeo.mesh.apart import read_apart
+from pitgeo.mesh.errors import InputError, UnreadableError
 from pitgeo.mesh.exodus import read_exodus
-from pitgeo.mesh.formats import FORMATS, Reader
+from pitgeo.mesh.formats import FORMATS, Reader, is_risky
 from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
@@ -71,8 +72,8 @@ def read(path: Path) -> Mesh:
     reasons, said = dict[str, str](), ""
     for reader in known.readers:
         try:
-            mesh = READERS[reader](path)
-        except _UnreadableError as error:
+            mesh = read_apart(reader, path) if is_risky(reader, known.name) else read_here(reader, path)
+        except UnreadableError as error:
             said = str(error).strip().removeprefix(f"{path}: ")
             reasons[reader] = _brief(said, path)
             continue
@@ -85,6 +86,16 @@ def read(path: Path) -> Mesh:
         f"{path}: Expected a mesh file that {' or '.join(known.readers)} reads (got {why}); is it whole? Else open it "
         f"in ParaView, or in the program that wrote it, and save it as .vtu"
     )
+
+
+def read_here(reader: Reader, path: Path) -> Mesh:
+    """What one reader finds in a file.
+
+    Raises:
+        UnreadableError: If it does not read the file, or not rightly.
+        ValueError: If the file is refused.
+    """
+    return READERS[reader](path)
 
 
 def _brief(text: str, path: Path) -> str:
@@ -103,10 +114,6 @@ def quiet(said: io.StringIO) -> Iterator[None]:
         yield
 
 
-class _UnreadableError(Exception):
-    """A reader does not read a file, or not rightly; another may."""
-
-
 def _by_own(path: Path) -> Mesh:
     return _made(path, OWN[FORMATS[path.suffix.lower()].name])
 
@@ -121,29 +128,29 @@ def _made(path: Path, reader: Callable[[Path], Raw]) -> Mesh:
     except (MemoryError, InputError):
         raise
     except Exception as error:  # broken files make netCDF4, h5py and VTK fail in many ways
-        raise _UnreadableError(f"{'' if isinstance(error, ValueError) else type(error).__name__} {error}") from error
+        raise UnreadableError(f"{'' if isinstance(error, ValueError) else type(error).__name__} {error}") from error
 
 
 def _by_meshio(path: Path) -> Mesh:
     doubt = overlooked.doubt(path)
     if doubt:
-        raise _UnreadableError(doubt)
+        raise UnreadableError(doubt)
     said = io.StringIO()
     try:
         with quiet(said), tempfile.TemporaryDirectory() as folder:
             tidy = overlooked.TIDY.get(path.suffix.lower())
             found = meshio.read(tidy(path, Path(folder)) if tidy else path)
     except SystemExit as error:  # meshio's readers fail in every way there is, some by leaving Python
-        raise _UnreadableError(said.getvalue()) from error
+        raise UnreadableError(said.getvalue()) from error
     except Exception as error:
         reason = str(error) if isinstance(error, meshio.ReadError) else f"{type(error).__name__}: {error}"
-        raise _UnreadableError(f"{said.getvalue()} {reason}") from error
+        raise UnreadableError(f"{said.getvalue()} {reason}") from error
     words = " ".join(" ".join(dict.fromkeys(said.getvalue().splitlines())).split())
     if "corrupt" in words.lower() or "cannot handle" in words:  # something is left out, and the rest returned
-        raise _UnreadableError(words)
+        raise UnreadableError(words)
     doubt = overlooked.doubt_result(path, found)
     if doubt:
-        raise _UnreadableError(doubt)
+        raise UnreadableError(doubt)
     references = found.point_data.get("nastran:ref")
     if references is not None and np.any(references):
         raise ValueError(
@@ -155,7 +162,7 @@ def _by_meshio(path: Path) -> Mesh:
         raw.notes += [Note("meshio", words[:500])] * bool(words)
         return without_ghosts(raw).mesh(path)
     except (ValueError, LookupError) as error:
-        raise _UnreadableError(str(error).removeprefix(f"{path}: ")) from error
+        raise UnreadableError(str(error).removeprefix(f"{path}: ")) from error
 
 
 def from_meshio(found: meshio.Mesh) -> Mesh:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.mesh.errors import UnreadableError
+from pitgeo.mesh.reading import read_here
 from tests.mesh.zoo import ZOO, solid
 
 pyvista = pytest.importorskip("pyvista")
@@ -80,7 +82,7 @@ def test_blocks_are_put_together(tmp_path, caplog):
     assert np.array_equal(mesh.point_data["only here"], [*range(12), *[np.nan] * 9], equal_nan=True)
     there = np.concatenate(mesh.cell_data["only there"])
     assert np.array_equal(there, [0, 1, 2, np.nan, np.nan, np.nan], equal_nan=True)
-    assert "2 blocks are put together" in caplog.text
+    assert "2 pieces are put together" in caplog.text
 
 
 def test_chains_strips_and_pixels_are_cut(tmp_path):
@@ -164,8 +166,8 @@ def test_polyhedra_are_refused(tmp_path):
 def test_a_missing_pyvista_is_named(tmp_path, monkeypatch):
     pyvista.Sphere().save(tmp_path / "mesh.vtp")
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(ValueError, match=r"from VTK: Expected PyVista.*pip install .pitgeo\[vtk\]"):
-        read_mesh(tmp_path / "mesh.vtp")
+    with pytest.raises(UnreadableError, match=r"Expected PyVista.*pip install .pitgeo\[vtk\]"):
+        read_here("VTK", tmp_path / "mesh.vtp")
     with pytest.raises(ValueError, match=r"pip install .pitgeo\[vtk\]"):
         write_mesh(tmp_path / "other.vtp", ZOO["triangles"])
     write_mesh(tmp_path / "other.vtu", ZOO["triangles"])

@@ -125,14 +125,13 @@ def test_meshes_of_any_make(data, kind, tmp_path):
     same(mesh, read_mesh(path))
 
 
-def test_vectors_whose_length_is_no_number_are_refused_by_vtp(tmp_path):
+def test_vectors_whose_length_is_no_number_come_back(tmp_path):
+    """VTK cannot read the range of lengths that it writes beside such values."""
     pytest.importorskip("pyvista")
     mesh = Mesh(np.eye(3), cells(("triangle", [[0, 1, 2]]))).with_field_data("far", np.full((1, 3), 1e200))
-    with pytest.raises(ValueError, match=r"Expected fields that the format can hold .* or write \.vtu"):
-        write_mesh(tmp_path / "mesh.vtp", mesh)
-    assert not list(tmp_path.iterdir())
-    write_mesh(tmp_path / "mesh.vtu", mesh)
-    same(mesh, read_mesh(tmp_path / "mesh.vtu"))
+    for ending in ("vtp", "vtu"):
+        write_mesh(tmp_path / f"mesh.{ending}", mesh)
+        same(mesh, read_mesh(tmp_path / f"mesh.{ending}"))
 
 
 @pytest.mark.parametrize("ending", ["obj", "stl", "msh", "su2", "foo"])
