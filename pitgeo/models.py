@@ -123,7 +123,7 @@ class PiTOptions(ModelOptions):
             self.positivity,
             lengths,
             shape.latent_spacing,
-            0 if self.body == "paper" or "position" not in self.attention else shape.dimension,
+            0 if self.body == "paper" else shape.dimension,
         )
         return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
 

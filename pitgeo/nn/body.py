@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import nn
 
+from pitgeo.metric import Metric
 from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
 from pitgeo.nn.checks import check_counts
 from pitgeo.nn.global_attention import GlobalPositionAttention
@@ -42,8 +43,9 @@ class Body:
         latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
             input points.
         moments: Axes of the positions, for position-attention that adds first moments to its averages
-            (:mod:`pitgeo.nn.moments`), in the encoder about the mean of the neighbours; 0 for averages alone, as in the
-            paper.
+            (:mod:`pitgeo.nn.moments`), in the encoder about the mean of the neighbours, as ``model.pit`` of a
+            configuration does; 0 for averages alone, as in the paper; ``None`` for the axes that the metric has periods
+            of, or else 2.
 
     Raises:
         ValueError: If an option is not one of those named.
@@ -57,7 +59,7 @@ class Body:
     positivity: Positivity = "square"
     lengths: tuple[float, float] | None = None
     latent_spacing: float | None = None
-    moments: int = 0
+    moments: int | None = None
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -69,8 +71,14 @@ class Body:
             if value not in allowed:
                 raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
         check_counts(layers=self.layers)
-        if self.moments < 0:
+        if self.moments is not None and self.moments < 0:
             raise ValueError(f"Expected 'moments' to be 0 or the number of axes (got {self.moments})")
+
+    def with_moments(self, metric: Metric) -> Body:
+        """The same with a number of axes in ``moments``: 0 where no stage has position-attention to add them to."""
+        if "position" not in self.attention:
+            return replace(self, moments=0)
+        return self if self.moments is not None else replace(self, moments=len(metric.period) or 2)
 
     @property
     def is_papers(self) -> bool:
@@ -106,7 +114,7 @@ class Maker:
         c, heads = self.channels, self.heads
         if kind == "self":
             return SelfAttention(c, c, heads)
-        positivity, metric, moments = self.body.positivity, self.graphs.metric, self.body.moments
+        positivity, metric, moments = self.body.positivity, self.graphs.metric, self.body.moments or 0
         if kind == "self_position":
             return SelfPositionAttention(c, c, heads, positivity, self.lengths(None), metric)
         if quantile is None:

@@ -100,7 +100,10 @@ class FirstMoments(nn.Module):
             ValueError: If the positions have another number of axes.
         """
         if pos.shape[-1] != len(self.periods):
-            raise ValueError(f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]})")
+            raise ValueError(
+                f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]}); set 'moments' "
+                f"to {pos.shape[-1]}, or to 0 for averages alone"
+            )
         value = value.to(pos.dtype).unflatten(-1, (-1, self.channels))
         few, parts = self._few(value), [value]
         with torch.autocast(pos.device.type, enabled=False):

@@ -48,7 +48,8 @@ class PiT(LocalDecoder):
         graphs: Quantiles of encoder and decoder, and the metric; a quantile for ``output`` adds one block of local
             attention among the output points, as in the paper's InviscidBurgers and ShockTube. With ``quadrature``,
             the encoder's averages are over the domain, however dense the input points are where.
-        body: What the stages are made of.
+        body: What the stages are made of; by default as ``model.pit`` of a configuration, with first moments, for
+            positions in the plane. ``Body(moments=3)`` is for those in space, ``Body(moments=0)`` the paper's.
 
     Attributes:
         checkpoint_activations: Whether training keeps the inputs of stages alone, and computes the rest again in the
@@ -78,12 +79,13 @@ class PiT(LocalDecoder):
         in_channels: int,
         out_channels: int,
         channels: int = 64,
-        heads: int = 2,
+        heads: int = 4,
         graphs: AttentionGraphs | None = None,
         body: Body | None = None,
     ) -> None:
         super().__init__()
-        graphs, body = graphs or AttentionGraphs(), body or Body()
+        graphs = graphs or AttentionGraphs()
+        body = (body or Body()).with_moments(graphs.metric)
         if channels % heads:
             raise ValueError(f"Expected 'heads' to divide the encoding dimension {channels} (got {heads})")
         for stage, kind in (("encoder", body.attention[0]), ("decoder", body.attention[2])):

@@ -9,13 +9,31 @@ from torch import Tensor
 
 from pitgeo.nn.dense import at_least_single
 
+SMALLEST, LARGEST = 2.0**-100, 2.0**100
+"""Weights between these are neither lost nor too much in single precision."""
+
 
 def check_quadrature(quadrature: Tensor | None, sources: Tensor) -> None:
-    """Raise a ``ValueError`` unless there is a weight for every source, or none at all."""
-    if quadrature is not None and quadrature.shape != sources.shape[:1]:
+    """Raise a ``ValueError`` unless there is a positive weight for every source, of a sensible size, or none at all.
+
+    A target that sees sources of weight 0 alone would divide zero by zero. In compiled code values are not looked at.
+    """
+    if quadrature is None:
+        return
+    if quadrature.shape != sources.shape[:1]:
         raise ValueError(
             f"Expected 'quadrature' to have shape [{sources.shape[0]}], a weight for every source "
             f"(got {list(quadrature.shape)})"
+        )
+    if torch.compiler.is_compiling():
+        return
+    good = (quadrature >= SMALLEST) & (quadrature <= LARGEST)
+    if not bool(good.all()):
+        first = int((~good).nonzero()[0])
+        raise ValueError(
+            f"Expected 'quadrature' to be positive and finite, from {SMALLEST:.0e} to {LARGEST:.0e} (got "
+            f"{float(quadrature[first]):g} of source {first}, {int((~good).sum())} such in all); leave sources that "
+            f"stand for nothing out of the graph"
         )
 
 

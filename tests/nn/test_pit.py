@@ -266,3 +266,40 @@ def test_moments_of_samples_far_apart_in_single_precision():
     data = [LatentMesh("farthest", number=20)(one) for one in data]
     both = made(Batch.from_data_list(data)).detach()
     assert float((both[:60] - made(data[0])).detach().abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("dimension", "given"),
+    [(2, {}), (2, {"body": Body()}), (1, {"body": Body(moments=1)}), (3, {"body": Body(moments=3)})],
+)
+def test_the_default_is_that_of_a_configuration(dimension, given):
+    built = PiTOptions(lengths="random").build(Shape(dimension + 2, 1, dimension, 0.1, 1.0))
+    made = PiT(dimension + 2, 1, **given)
+    assert made.body == built.body and made.body.moments == dimension and not made.body.is_papers
+    assert made.graphs == built.graphs
+    shapes = [{name: value.shape for name, value in part.state_dict().items()} for part in (made, built)]
+    assert shapes[0] == shapes[1] and "decoder.attention.moments.weight" in shapes[0]
+
+
+def test_the_paper_body_says_so():
+    made = PiT(4, 1, 16, 2, body=Body(moments=0))
+    built = PiTOptions(body="paper", channels=16, heads=2, lengths="random").build(Shape(4, 1, 2, 0.1, 1.0))
+    assert made.body == built.body and made.body.is_papers
+    assert not any("moments" in name for name in made.state_dict())
+
+
+def test_periods_say_how_many_axes_there_are():
+    graphs = AttentionGraphs(0.1, 0.1, metric=Metric((1.0, 0.0, 0.0)))
+    made = PiT(4, 1, 16, 2, graphs, Body(layers=1))
+    assert made.body.moments == 3
+    assert made(PointData(pos=torch.rand(30, 3), x=torch.rand(30, 1))).shape == (30, 1)
+    assert PiT(4, 1, 16, 2, body=Body(attention=("self",) * 3)).body.moments == 0
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_positions_of_other_axes_say_what_to_set(dimension):
+    sample = PointData(pos=torch.rand(30, dimension), x=torch.rand(30, 1))
+    with pytest.raises(
+        ValueError, match=rf"along 2 axes for moments \(got {dimension}\); set 'moments' to {dimension}"
+    ):
+        PiT(dimension + 1, 1, 16, 2)(sample)

@@ -382,3 +382,42 @@ def test_a_quadrature_of_another_size_is_refused():
     for call in (partial(made, torch.rand(10, 3)), made.attention_weights):
         with pytest.raises(ValueError, match=r"'quadrature' to have shape \[10\], .* \(got \[9\]\)"):
             call(pos, hood, quadrature=torch.ones(9))
+
+
+@pytest.mark.parametrize(
+    ("number", "weight", "said"), [(3, 0.0, "0"), (0, -1.0, "-1"), (9, 1e-40, "1e-40"), (2, math.inf, "inf")]
+)
+@pytest.mark.parametrize("moments", [0, 2])
+def test_weights_that_are_not_positive_are_refused_on_all_paths(number, weight, said, moments):
+    """Or else a target that sees such sources alone gets NaN on one path and zeros on another."""
+    pos, x = torch.rand(10, 2).double(), torch.rand(10, 3).double()
+    weights = torch.ones(10).double()
+    weights[number] = weight
+    hood = quantile(pos, pos, 0.2)
+    for backend in ("fused", "reference"):
+        made = PositionAttention(3, 8, 2, backend=backend, moments=moments).double()
+        for call in (
+            lambda made=made: made(x, pos, hood, quadrature=weights),
+            lambda made=made: made(x, pos, hood.edge_index, quadrature=weights),
+            lambda made=made: made(x, pos, hood, return_attention_weights=True, quadrature=weights),
+            lambda made=made: made.attention_weights(pos, hood, quadrature=weights),
+        ):
+            with pytest.raises(ValueError, match=rf"positive and finite, .* \(got {said} of source {number}, 1 such"):
+                call()
+
+
+@pytest.mark.parametrize("backend", ["fused", "reference"])
+@pytest.mark.parametrize("moments", [0, 2])
+def test_the_smallest_and_largest_weights_do_as_in_double_precision(backend, moments):
+    torch.manual_seed(0)
+    pos, x, weights = torch.rand(12, 2), torch.rand(12, 3), torch.ones(12)
+    weights[:6], weights[6:9] = 1e-30, 1e30
+    targets = pos[:3] + 1e-3
+    made = PositionAttention(3, 8, 2, backend=backend, moments=moments)
+    for index in (torch.arange(6), torch.arange(12)):  # light sources alone, and all
+        edges = torch.stack([index.repeat(3), torch.arange(3).repeat_interleave(len(index))])
+        out = made(x, (pos, targets), edges, quadrature=weights)
+        twin = copy.deepcopy(made).double()
+        expected = twin(x.double(), (pos.double(), targets.double()), edges, quadrature=weights.double())
+        assert torch.isfinite(out).all()
+        assert torch.allclose(out.double(), expected, rtol=1e-4, atol=1e-5)
