@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -15,7 +16,7 @@ from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.restarts import Entry, played
 from pitgeo.mesh.xdmf_document import read_document
-from pitgeo.mesh.xdmf_grid import Content, key_of, read_grid
+from pitgeo.mesh.xdmf_grid import Content, digest_of, key_of, read_grid
 
 Step = list[Element]
 """The grids of one time."""
@@ -57,19 +58,25 @@ class XdmfFile:
         still = [line for line in found if line.times is None]
         self.is_series = bool(moving)
         self.notes: list[Note] = []
+        self._lines = moving or [Timeline("", None, [[grid for line in still for step in line.steps for grid in step]])]
+        self._places, self.times = [0], [0.0]
         if not moving:
-            self.times, self.steps = [0.0], [[grid for line in still for step in line.steps for grid in step]]
             return
-        self._check_functions(moving)
+        for line in moving[1:]:
+            if line.times != moving[0].times:
+                raise ValueError(self._differ(moving[0], line))
         entries = [Entry(time, "", f"grid {k}") for k, time in enumerate(moving[0].times or ())]
         order, self.notes = played(entries, str(path))
-        self.times = list(order)
-        self.steps = [[grid for line in moving for grid in line.steps[k]] for (k,) in order.values()]
-        meshes = {key_of(grid) for grid in self.steps[0]}
-        unused = [line.name for line in still if any(not self._is_mesh(grid, meshes) for grid in line.steps[0])]
+        self.times, self._places = list(order), [k for (k,) in order.values()]
+        if len(moving) > 1:
+            self._groups(0)
+        unused = [line.name for line in still if any(grid.findall("Attribute") for grid in line.steps[0])]
         if unused:
             names = ", ".join(map(repr, unused))
             self.notes.append(Note("left out", f"{names} left out, which has no time beside grids that have"))
+
+    def __len__(self) -> int:
+        return len(self.times)
 
     def mesh(self, k: int) -> Mesh:
         """The mesh of a step.
@@ -77,15 +84,41 @@ class XdmfFile:
         Raises:
             ValueError: If it cannot be read.
         """
-        groups: dict[Content, Step] = {}
-        for grid in self.steps[k]:
-            groups.setdefault(key_of(grid), []).append(grid)
+        groups = self._groups(k)
+        with self._errors(k):
+            return join([(grids[0].get("Name", ""), read_grid(grids)) for grids in groups]).mesh(self.path)
+
+    @contextlib.contextmanager
+    def _errors(self, k: int) -> Iterator[None]:
+        """Name the file and the step in what grids say."""
         try:
-            raw = join([(grids[0].get("Name", ""), read_grid(grids)) for grids in groups.values()])
+            yield
         except ValueError as error:
             where = f", step {k} at time {self.times[k]:g}" if self.is_series else ""
             raise ValueError(f"{self.path}{where}: Expected a grid that can be read (got: {error})") from error
-        return raw.mesh(self.path)
+
+    def _groups(self, k: int) -> list[Step]:
+        """The grids of a step by their meshes, which are those of every function.
+
+        Solvers write one mesh several times: where its arrays have other names, they are compared.
+        """
+        owned = [(line, grid) for line in self._lines for grid in line.steps[self._places[k]]]
+        keys: list[Content | bytes] = [key_of(grid) for _, grid in owned]
+        if len(set(keys)) > 1:
+            with self._errors(k):
+                known = {key: digest_of(grid) for key, (_, grid) in zip(keys, owned, strict=True)}
+            keys = [known[key] for key in keys]
+        groups: dict[Content | bytes, list[tuple[Timeline, Element]]] = {}
+        for key, pair in zip(keys, owned, strict=True):
+            groups.setdefault(key, []).append(pair)
+        for pairs in groups.values():
+            lacking = [line.name for line in self._lines if not any(line is other for other, _ in pairs)]
+            if lacking:
+                raise ValueError(
+                    f"{self.path}: Expected functions on one mesh (got {pairs[0][0].name!r} and {lacking[0]!r} on "
+                    f"different ones); write each mesh with its functions to a file of its own"
+                )
+        return [[grid for _, grid in pairs] for pairs in groups.values()]
 
     def _timeline(self, grid: Element) -> Timeline:
         """What a grid holds over time, its parts put together; grids without a mesh get the only one of the file."""
@@ -144,29 +177,12 @@ class XdmfFile:
             raise ValueError(f"{self.path}: Expected finite times (got {values[:10]})")
         return values or [float(k) for k in range(len(steps))]
 
-    def _check_functions(self, lines: Sequence[Timeline]) -> None:
-        """Several collections are functions on one mesh."""
-        first = lines[0]
-        for line in lines[1:]:
-            if line.times != first.times:
-                raise ValueError(self._differ(first, line))
-            for one, other in zip(first.steps, line.steps, strict=True):
-                if {key_of(grid) for grid in one} != {key_of(grid) for grid in other}:
-                    raise ValueError(
-                        f"{self.path}: Expected functions on one mesh (got {first.name!r} and {line.name!r} on "
-                        f"different ones); write each mesh with its functions to a file of its own"
-                    )
-
     def _differ(self, one: Timeline, other: Timeline) -> str:
         texts = [f"{line.name!r} at {_some(line.times or [])}" for line in (one, other)]
         return (
             f"{self.path}: Expected all functions at the same times (got {texts[0]}, but {texts[1]}); write them at "
             f"the same times, or each to a file of its own"
         )
-
-    def _is_mesh(self, grid: Element, meshes: set[Content]) -> bool:
-        """Whether a grid holds nothing but the mesh of the steps."""
-        return key_of(grid) in meshes and not grid.findall("Attribute")
 
 
 def read_single(path: Path) -> Mesh:
@@ -176,8 +192,8 @@ def read_single(path: Path) -> Mesh:
         ValueError: If it has several times, or cannot be read.
     """
     file = XdmfFile(path)
-    if len(file.steps) > 1:
-        raise ValueError(several(path, len(file.steps)))
+    if len(file) > 1:
+        raise ValueError(several(path, len(file)))
     mesh = file.mesh(0)
     return replace(mesh, notes=(*file.notes, *mesh.notes))
 

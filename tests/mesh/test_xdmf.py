@@ -439,3 +439,39 @@ def test_jumps_at_seams_are_said_where_steps_differ(tmp_path):
         ValueError, match=r"6 points .*\(got 8 at number 1, time 1, where points on seams of pieces stay"
     ):
         series.mesh(1)
+
+
+def test_functions_with_copies_of_one_mesh(tmp_path):
+    """Old dolfin writes the mesh again for every function, and for every step."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        for copy in range(4):
+            file[f"Mesh/{copy}/topology"] = np.array([[0, 1, 2], [1, 3, 2]])
+            file[f"Mesh/{copy}/geometry"] = np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]])
+
+    def series(name, first, base):
+        steps = ""
+        for k in range(2):
+            item = f'Format="HDF">m.h5:/Mesh/{first + k}'
+            steps += grid(
+                '<Topology TopologyType="Triangle" NumberOfElements="2">'
+                f'<DataItem Dimensions="2 3" NumberType="Int" {item}/topology</DataItem></Topology>'
+                f'<Geometry GeometryType="XY"><DataItem Dimensions="4 2" {item}/geometry</DataItem></Geometry>'
+                f'<Time Value="{k}"/>' + field(name, [base + k] * 4)
+            )
+        return collection(steps, "Temporal", name)
+
+    path = write(tmp_path / "up.xdmf", series("u", 0, 0), series("p", 2, 100))
+    found = read_series(path).mesh(1)
+    assert len(found.points) == 4 and found.number_of_cells == 2 and not found.notes
+    assert found.point_data["u"].tolist() == [1] * 4 and found.point_data["p"].tolist() == [101] * 4
+    with h5py.File(tmp_path / "m.h5", "a") as file:
+        file["Mesh/3/geometry"][0, 0] = 0.25
+    with pytest.raises(ValueError, match=r"functions on one mesh \(got 'u' and 'p' on different ones\)"):
+        read_series(path).mesh(1)
+
+
+def test_functions_without_time_are_fields_of_one_mesh(tmp_path):
+    functions = [grid(include() + field(name, [base] * 4), name) for name, base in (("u", 3), ("p", 4))]
+    found = read_mesh(write(tmp_path / "up.xdmf", grid(mesh(), "mesh"), *functions))
+    assert {name: values.tolist() for name, values in found.point_data.items()} == {"u": [3] * 4, "p": [4] * 4}
+    assert len(found.points) == 4 and found.number_of_cells == 2 and not found.cell_data and not found.notes
