@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pitgeo.fields import FieldTable
 from pitgeo.geometry import GEOMETRY, geometry_components, geometry_values, grid_of, is_geometry
 from pitgeo.geometry.distance import distance_to
-from pitgeo.mesh import Mesh, read_mesh
+from pitgeo.mesh import Mesh, centroids, read_mesh
 
 pyvista = pytest.importorskip("pyvista")
 CASES = Path(__file__).parents[2] / "shared" / "cases"
@@ -79,6 +80,40 @@ def test_distance_and_coordinates_in_square_and_cube(mesh):
     assert np.array_equal(geometry_values(mesh, "coordinates", "point"), mesh.points)
     boundary = (wall(mesh.points) == 0)[:, 0]
     assert (geometry_values(mesh, "boundary_distance", "point")[boundary] == 0).all()
+
+
+# Corners, then the middles of these edges. The mean of all nodes of the last three is another than that of the corners.
+QUADRATIC = {
+    "triangle6": ([[0, 0], [3, 0], [0, 6]], [(0, 1), (1, 2), (2, 0)]),
+    "pyramid13": (
+        [[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [1, 1, 5]],
+        [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)],
+    ),
+    "wedge15": (
+        [[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 6], [3, 0, 8], [0, 3, 6]],
+        [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)],
+    ),
+    "curved triangle6": ([[0, 0], [3, 0], [0, 6]], [(0, 1), (1, 2), (2, 0)]),
+}
+
+
+@pytest.mark.parametrize("kind", QUADRATIC)
+def test_centers_of_cells_are_the_means_of_their_corners_for_all(kind):
+    """Positions of a model, coordinates as inputs, and distances agree, of cells with nodes between their corners."""
+    corners, edges = QUADRATIC[kind]
+    corners = np.array(corners, float)
+    middles = np.array([corners[list(edge)].mean(0) for edge in edges])
+    if kind.startswith("curved"):
+        middles[1] += 0.4
+    points = np.concatenate([corners, middles])
+    mesh = Mesh(points, ((kind.split()[-1], np.arange(len(points))[None]),), point_sets={"first": np.array([0])})
+    expected = corners.mean(0)
+    table = FieldTable.infer(mesh.with_cell_data("u", (np.ones(1),)), [], ["u"])
+    assert np.allclose(centroids(mesh), [expected], rtol=0, atol=1e-14)
+    assert np.allclose(geometry_values(mesh, "coordinates", "cell"), [expected], rtol=0, atol=1e-14)
+    assert np.allclose(table.positions(mesh, "cell"), [expected], rtol=1e-6)
+    distance = geometry_values(mesh, "boundary_distance:first", "cell")
+    assert np.allclose(distance, [[np.linalg.norm(expected - corners[0])]], rtol=1e-12)
 
 
 def test_distance_is_to_edges_and_not_to_their_nodes():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pitgeo.geometry.boundary import boundary_distance, set_distance
 from pitgeo.geometry.normals import cell_normals, point_normals
 from pitgeo.geometry.sizes import cell_sizes, point_sizes
-from pitgeo.mesh import Mesh
+from pitgeo.mesh import Mesh, centroids
 
 Place = Literal["point", "cell"]
 
@@ -52,7 +52,7 @@ def geometry_components(name: str, dimension: int) -> int:
 def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
     """A geometry input of a mesh, ``[points or cells, components]``.
 
-    - ``coordinates``: positions of points, centroids of cells.
+    - ``coordinates``: positions of points, centroids of cells, the means of their corners.
     - ``boundary_distance``: Euclidean distance to the boundary, the faces that belong to one cell only (in 2D edges, of
       a curve its ends); exact for straight edges and flat faces.
     - ``boundary_distance:<set>``: the same to a named set of cells or points. A set of points stands for its points,
@@ -82,18 +82,18 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
         return point_normals(mesh) if place == "point" else cell_normals(mesh)
     if name == "cell_size":
         return point_sizes(mesh) if place == "point" else cell_sizes(mesh)
-    places = mesh.points.copy() if place == "point" else _centroids(mesh)
+    places = mesh.points.copy() if place == "point" else _centers(mesh)
     if name == "coordinates":
         return places
     distance = boundary_distance(mesh, places) if name == _SET[:-1] else set_distance(mesh, name[len(_SET) :], places)
     return distance[:, None]
 
 
-def _centroids(mesh: Mesh) -> NDArray[np.float64]:
-    """The mean of the nodes of each cell."""
+def _centers(mesh: Mesh) -> NDArray[np.float64]:
+    """Where the values of cells are: :func:`pitgeo.mesh.centroids`."""
     if not any(len(nodes) for _, nodes in mesh.cells):
         where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
             f"{where}Expected cells to take centroids of (got {len(mesh.points)} points alone); take place 'point'"
         )
-    return np.concatenate([mesh.points[nodes].mean(1) for _, nodes in mesh.cells])
+    return centroids(mesh)
