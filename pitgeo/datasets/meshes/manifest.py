@@ -69,7 +69,7 @@ def split_files(files: Sequence[Path], train: Part, validation: Part, test: Part
 
     Args:
         files: All files.
-        train: Part to train on; 1.0 for all that is left.
+        train: Part to train on; 1.0 for all that is left. 1 is refused: it looks like 1.0, but would be one file.
         validation: Part that chooses the best checkpoint.
         test: Part to test on.
         seed: Of the random order, which does not depend on the folder the files are in.
@@ -160,6 +160,11 @@ def _count(part: Part, total: int, left: int, key: str) -> int:
                 f"Expected {KEY}.{key} to be a share between 0 and 1, or a whole number (got {part}); take less"
             )
         count = left if part == 1 else max(1, round(part * total)) if part else 0
+    elif part == 1 and key == "train":  # 1.0 is all of them
+        raise ValueError(
+            f"Expected {KEY}.train to be 1.0 for all files that are left, or a list of one name for one file (got the "
+            f"whole number 1, which would be a single file of {total}); write which"
+        )
     else:
         count = int(part)  # type: ignore[arg-type]
     if count < 0 or count > left:

@@ -42,6 +42,15 @@ def test_patterns_lists_and_files_of_names(tmp_path):
     assert len(found.train) == 5 and names(found.test) == [7] and 7 not in names(found.train)
 
 
+def test_one_is_one_file_and_all_is_all_of_them():
+    """But ``train = 1``, which would be one file where ``train = 1.0`` is all, is refused."""
+    found = split_files(FILES, 1.0, 1, 1, 0)
+    assert [len(part) for part in (found.train, found.validation, found.test)] == [18, 1, 1]
+    found = split_files(FILES, ("case_4.vtu",), 0, 1.0, 0)
+    assert names(found.train) == [4] and len(found.test) == 19
+    assert len(split_files(FILES, 2, 1, 1, 0).train) == 2
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -57,6 +66,8 @@ def test_patterns_lists_and_files_of_names(tmp_path):
         ((0, 0, 2), "files to train on"),
         ((1.0, 0, "@nowhere.txt"), "list of files at nowhere.txt"),
         ((1.0, -1, 1), "data.meshes.validation = -1 to take at most"),
+        ((1, 0, 2), "data.meshes.train to be 1.0 for all files that are left, or a list of one name .*got the whole"),
+        ((1, "case_1*.vtu", "case_2.vtu"), "single file of 20"),
     ],
 )
 def test_splits_that_cannot_be_made(parts, message):
