@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from torch import Tensor
 
@@ -15,7 +15,9 @@ from pitgeo.data import PointData
 from pitgeo.datasets.meshes.parameters import read_parameters
 from pitgeo.fields import FieldTable
 from pitgeo.fields.reading import Floats
-from pitgeo.mesh import SERIES, Mesh, read_mesh, read_series, write_series
+from pitgeo.in_memory import as_mesh, sample_meshes
+from pitgeo.mesh import Mesh, read_mesh, read_series, write_series
+from pitgeo.mesh.series import holds_series
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +45,19 @@ class MeshPredictor(ABC):
         ``"_prediction"`` is among them.
         """
 
-    def predict_mesh(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Mesh:
+    @overload
+    def predict_mesh(self, mesh: list[Any], parameters: Mapping[str, float] | None = None) -> list[Mesh]: ...
+    @overload
+    def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh: ...
+    def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh | list[Mesh]:
         """The mesh with ``<target>_prediction``, and what else :meth:`fields` gives, for every target.
 
         Where the truth is there, so is ``<target>_error``. Inputs that lie far outside those of the training set are
         named in the log.
 
         Args:
-            mesh: The mesh, with the input fields.
+            mesh: The mesh, with the input fields, or what :func:`~pitgeo.in_memory.as_mesh` makes one of; for a list of
+                these, a list is returned.
             parameters: Inputs of the mesh as a whole that it does not hold itself.
 
         Raises:
@@ -63,6 +70,9 @@ class MeshPredictor(ABC):
                 f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
                 f"'physical'"
             )
+        if isinstance(mesh, list):
+            return [self.predict_mesh(one, parameters) for one in sample_meshes(mesh)]
+        mesh = as_mesh(mesh)
         sample = self._sample(mesh, parameters)
         found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         return self._with(mesh, found, parameters)
@@ -116,7 +126,7 @@ class MeshPredictor(ABC):
         Raises:
             ValueError: If the file cannot be read or lacks a field.
         """
-        series = read_series(file) if file.suffix.lower() in SERIES else None
+        series = read_series(file) if holds_series(file) else None
         first = read_mesh(file) if series is None else series.mesh(0)
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)

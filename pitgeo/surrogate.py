@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from torch_geometric.data import Data
-
 from pitgeo.config import parse_config
-from pitgeo.mesh import Mesh, from_meshio, write_mesh
+from pitgeo.in_memory import as_mesh, sample_meshes
+from pitgeo.mesh import summary, write_mesh
 from pitgeo.predict import Predictor, load
 from pitgeo.run import train
 from pitgeo.run_folder import check_free
 from pitgeo.training import require_one_process
+
+log = logging.getLogger(__name__)
 
 __all__ = ["DEFAULTS", "as_mesh", "train_surrogate"]
 
@@ -51,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def train_surrogate(
-    samples: Sequence[Any],
+    samples: Iterable[Any],
     targets: Sequence[str],
     output: str | Path,
     inputs: Sequence[str] = (),
@@ -61,8 +61,8 @@ def train_surrogate(
     """Train on samples in memory; they are kept as mesh files beside the run, so that it can be resumed and repeated.
 
     Args:
-        samples: Meshes of pitgeo or of meshio, PyG's ``Data`` with ``pos``, or dictionaries of arrays with ``points``;
-            see :func:`as_mesh`.
+        samples: Meshes of pitgeo, of meshio or of PyVista, PyG's ``Data`` with ``pos``, or dictionaries of arrays with
+            ``points``; see :func:`as_mesh`.
         targets: Names of the fields to predict.
         output: Folder of the run.
         inputs: Names of the fields to learn from, beside the coordinates.
@@ -73,8 +73,8 @@ def train_surrogate(
         The trained model, which predicts on meshes and samples.
 
     Raises:
-        ValueError: If a sample is of no known kind, a field is missing, the folder holds another run, or several
-            devices are asked for.
+        ValueError: If a sample is not as :func:`as_mesh` says, a list of names is a single text, a field is missing,
+            the folder holds another run, or several devices are asked for.
 
     Example:
         >>> import tempfile
@@ -88,9 +88,14 @@ def train_surrogate(
         >>> sorted(model.predict_mesh(as_mesh(samples[0])).point_data)
         ['height', 'height_error', 'height_prediction']
     """
+    for key, names in {"targets": targets, "inputs": inputs, "settings": settings}.items():
+        if isinstance(names, str):
+            raise ValueError(f"Expected {key!r} to be a list, [{names!r}] (got the text {names!r}); put it in brackets")
     output = Path(output)
     folder = output.with_name(f"{output.name}-meshes")
-    meshes = [as_mesh(sample) for sample in samples]
+    meshes = sample_meshes(samples)
+    for line in summary(((f"sample {number}", mesh.notes) for number, mesh in enumerate(meshes)), len(meshes)):
+        log.info("%s", line)
     given = {"files": f"{glob.escape(str(folder))}/*.vtu", "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
@@ -102,49 +107,3 @@ def train_surrogate(
     for number, mesh in enumerate(meshes):
         write_mesh(folder / f"sample_{number:05d}.vtu", mesh)
     return load(train(config, output, progress=progress).checkpoint)
-
-
-def as_mesh(sample: Any) -> Mesh:
-    """A mesh of pitgeo from what people have in memory.
-
-    Args:
-        sample: A :class:`pitgeo.mesh.Mesh`; a mesh of meshio; PyG's ``Data`` with ``pos`` ``[N, D]``; or a dictionary
-            of arrays with ``points`` ``[N, D]``, and perhaps ``cells``, pairs of meshio's type and ``[cells, nodes]``.
-            Other arrays ``[N]`` or ``[N, K]`` become fields of points under their names, ``face`` ``[3, F]`` triangles.
-
-    Raises:
-        ValueError: If it is none of these.
-    """
-    if isinstance(sample, Mesh):
-        return sample
-    if isinstance(sample, Data):
-        return _from_data(sample)
-    if isinstance(sample, Mapping):
-        if "points" not in sample:
-            raise ValueError(f"Expected a dictionary with 'points' (got the keys {list(sample)})")
-        fields = {name: np.asarray(values) for name, values in sample.items() if name not in ("points", "cells")}
-        return _mesh(np.asarray(sample["points"]), sample.get("cells", ()), fields)
-    if all(hasattr(sample, name) for name in ("points", "cells", "point_data", "cell_data")):  # meshio's
-        return from_meshio(sample)
-    raise ValueError(
-        f"Expected a mesh of pitgeo or meshio, PyG's Data, or a dictionary of arrays (got {type(sample).__name__})"
-    )
-
-
-def _from_data(data: Data) -> Mesh:
-    if data.pos is None:
-        raise ValueError("Expected a sample with positions 'pos' (got none)")
-    count = len(data.pos)
-    fields = {
-        name: values.detach().cpu().numpy()
-        for name, values in data
-        if isinstance(values, torch.Tensor) and name != "pos" and values.dim() in (1, 2) and len(values) == count
-    }
-    face = data.get("face")
-    cells = () if face is None else (("triangle", face.t().cpu().numpy()),)
-    return _mesh(data.pos.detach().cpu().numpy(), cells, fields)
-
-
-def _mesh(points: np.ndarray[Any, Any], cells: Any, fields: Mapping[str, np.ndarray[Any, Any]]) -> Mesh:
-    pairs = tuple((str(kind), np.asarray(nodes, np.int64)) for kind, nodes in cells)
-    return Mesh(points=points.astype(np.float64), cells=pairs, point_data=dict(fields))

@@ -40,7 +40,7 @@ def test_all_kinds_of_samples_are_one_mesh(kind):
                 face=torch.tensor(cells.T),
                 u=torch.tensor(u),
                 w=torch.tensor(w),
-                other=torch.ones(3),
+                edge_index=torch.zeros(2, 3).long(),
             ),
             "arrays": {"points": place, "cells": [("triangle", cells)], "u": u, "w": w.tolist()},
         }[kind]
@@ -60,6 +60,8 @@ def test_training_in_one_call(tmp_path):
     place, cells, u, w = cloud(9)
     found = model.predict_mesh(Mesh(place, (("triangle", cells),), {"w": w, "u": u}))
     assert np.allclose(found.point_data["u_prediction"] - u, found.point_data["u_error"])
+    again = model.predict_mesh([{"points": place, "w": w, "cells": {"triangle": cells}}, samples[0]])
+    assert np.array_equal(again[0].point_data["u_prediction"], found.point_data["u_prediction"]) and len(again) == 2
     assert (tmp_path / "run" / "report.html").exists() and len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
     with pytest.raises(ValueError, match="hold no other run"):
         train_surrogate(samples[:4], ["u"], tmp_path / "run", settings=SMALL, progress=False)
@@ -78,6 +80,16 @@ def test_training_in_one_call(tmp_path):
 def test_what_is_no_sample(sample, message):
     with pytest.raises(ValueError, match=message):
         as_mesh(sample)
+
+
+def test_names_that_are_no_list_are_refused(tmp_path):
+    samples = [{"points": cloud(0)[0], "u": cloud(0)[2]}] * 5
+    for names in ({"targets": "u"}, {"targets": ["u"], "inputs": "w"}, {"targets": ["u"], "settings": "model.pit.a=1"}):
+        with pytest.raises(ValueError, match=r"to be a list, \['.*'\] \(got the text"):
+            train_surrogate(samples, **{"output": tmp_path / "run", **names})
+    with pytest.raises(ValueError, match=r"'samples' to be a list of samples \(got one dict"):
+        train_surrogate(samples[0], ["u"], tmp_path / "run")
+    assert not list(tmp_path.iterdir())
 
 
 def test_several_devices_are_refused(tmp_path):

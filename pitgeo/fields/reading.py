@@ -27,6 +27,9 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     where = f"{mesh.path}: " if mesh.path else ""
     start, _, rest = name.partition(":")
     given, bare = (start, rest) if start in PLACES and rest else (None, name)
+    data = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**mesh.field_data, **parameters}}
+    if given and bare not in data[given] and any(name in fields for fields in data.values()):  # it is called so
+        given, bare = None, name
     found: list[tuple[Place, Any]] = []
     if bare in mesh.point_data:
         found.append(("point", mesh.point_data[bare][:1]))
@@ -81,8 +84,8 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
             have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
             raise ValueError(
                 f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
-                f"parameters (got {have}); add it to the table that data.meshes.parameters names in training, "
-                f"--parameters in prediction"
+                f"parameters (got {have}); give it among the 'parameters' of the prediction, or in the "
+                f"table that data.meshes.parameters names"
             )
         values = np.atleast_1d(whole_mesh_value(mesh, field.name, parameters))
         if values.dtype.kind not in "fiub":

@@ -64,6 +64,19 @@ VTK_TYPES = {
 """Names by VTK's numbers."""
 
 
+def width(kind: str) -> int | None:
+    """How many nodes cells of a type have; ``None`` where the name does not say.
+
+    Example:
+        >>> width("triangle"), width("triangle6"), width("polygon")
+        (3, 6, None)
+    """
+    name, digits = base(kind), kind[len(base(kind)) :]
+    if kind.startswith("VTK_") or name not in CORNERS:
+        return None
+    return int(digits) if digits else CORNERS[name]
+
+
 def base(kind: str) -> str:
     """The name without the number of nodes: ``triangle6`` is a ``triangle``."""
     return kind.rsplit("_", 1)[-1] if kind.startswith("VTK_") else kind.rstrip("0123456789")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import width
 from pitgeo.mesh.notes import Note
 
 Existing = Literal["refuse", "replace"]
@@ -33,7 +34,8 @@ class Mesh:
         notes: What its reader did that is not literally what the file holds.
 
     Raises:
-        ValueError: If a shape does not fit, a position is not finite, or a set names what is not there.
+        ValueError: If a shape does not fit, cells have another number of nodes than their type, a position is not
+            finite, or a set names what is not there.
     """
 
     points: NDArray[np.float64]
@@ -66,6 +68,11 @@ class Mesh:
             if len(values) != len(self.points):
                 raise ValueError(f"{self.where}Expected {len(self.points)} values in {name!r} (got {len(values)})")
         for kind, nodes in self.cells:
+            if nodes.ndim != 2 or nodes.dtype.kind not in "iu" or nodes.shape[1] != (width(kind) or nodes.shape[1]):
+                raise ValueError(
+                    f"{self.where}Expected whole numbers [cells, {width(kind) or 'nodes'}] as nodes of {kind} cells "
+                    f"(got {nodes.dtype} of shape {list(nodes.shape)}); take the type that has as many nodes"
+                )
             if nodes.size and (nodes.min() < 0 or nodes.max() >= len(self.points)):
                 wrong = nodes.min() if nodes.min() < 0 else nodes.max()
                 raise ValueError(f"{self.where}Expected the nodes of {kind} cells to be points (got number {wrong})")

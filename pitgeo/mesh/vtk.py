@@ -9,6 +9,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from pitgeo import _vtk
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.formats import endings_of
+from pitgeo.mesh.ghosts import without_ghosts
+from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.names import DECODED, each_once, is_misencoded, tidy_xml
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
@@ -70,6 +73,28 @@ def read_vtk(path: Path) -> Raw:
     if len(times) > 1:
         raw.notes.append(Note("one of several times", f"the first of {len(times)} times, {times[0]:g}, is read"))
     return raw
+
+
+def from_pyvista(data: Any) -> Mesh:
+    """A data set of PyVista or VTK as a mesh of pitgeo; its blocks are put together, and nothing of it is changed.
+
+    Args:
+        data: ``UnstructuredGrid``, ``PolyData``, ``ImageData``, ``StructuredGrid``, ``RectilinearGrid`` or
+            ``MultiBlock``.
+
+    Raises:
+        ValueError: If it is no mesh, or holds cells that are not known.
+    """
+    try:
+        with _quiet():
+            raw = join([(name, _raw(grid)) for name, grid in _parts(pyvista().wrap(data))])
+        return replace(without_ghosts(raw).mesh(Path("a data set of PyVista")), path=None)
+    except Exception as error:  # VTK fails in many ways
+        reason = " ".join(str(error).removeprefix("a data set of PyVista: ").split())
+        raise ValueError(
+            f"Expected a data set of PyVista with points and cells (got {type(data).__name__}: {reason}); convert it "
+            f"by cast_to_unstructured_grid()"
+        ) from error
 
 
 def _reader(path: Path) -> Any:
