@@ -20,7 +20,7 @@ from pitgeo.config import parse_config
 from pitgeo.html_report import write_report
 from pitgeo.illustrate import draw, export, head_lengths
 from pitgeo.predict import load
-from pitgeo.scores import NORMS, SPLITS, Split, predict_samples, read_split, sample_errors, summary
+from pitgeo.scores import NORMS, SPLITS, Split, predict_samples, read_split, resting, sample_errors, summary
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.training.module import known
 
@@ -78,6 +78,9 @@ def evaluate(
     predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
     errors = {name: sample_errors(predictor.module, predictions, truths, norm) for name, norm in NORMS}
     order = np.argsort(errors["relative_l2"].mean(1), kind="stable")
+    rest = resting(predictor.module, truths, labels, ids)
+    for target, found in rest.items():
+        log.info("%r is at rest in %d samples, whose errors are relative to its typical size", target, len(found))
     chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
 
     result = {
@@ -96,6 +99,7 @@ def evaluate(
             target: {name: summary(values[:, channel]) for name, values in errors.items()}
             for channel, target in enumerate(labels)
         },
+        "at_rest": rest,
         **{which: _case(samples, ids, errors["relative_l2"], number) for which, number in chosen.items()},
         "worst_samples": [_case(samples, ids, errors["relative_l2"], int(n)) for n in order[::-1][:10]],
         "length_scales": {

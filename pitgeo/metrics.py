@@ -9,6 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import segment
 
+REST = 1e-3
+"""The part of their typical size below which targets are at rest, that is zero but for rounding."""
+
 
 def relative_error(
     prediction: Tensor,
@@ -20,6 +23,7 @@ def relative_error(
     floor: Tensor | None = None,
     groups: Sequence[int] | None = None,
     rows: Tensor | None = None,
+    typical: Tensor | None = None,
 ) -> Tensor:
     r"""Relative l1 or l2 error of every sample and channel.
 
@@ -49,6 +53,8 @@ def relative_error(
         groups: Numbers of channels that are components of one vector, one after the other; ``None`` for scalars alone.
             Errors of components are relative to the root mean square (or mean) of the sizes of all, so that one of
             them may be zero.
+        typical: Typical size ``[K]`` of the targets' values. A target of less than :data:`REST` of it, in the mean over
+            its points, is at rest: its error is relative to the typical size. 0 for channels without one.
         rows: Numbers ``[m]`` of the points that predictions are for, increasing, some of every sample (on a shared mesh
             the same of all); ``None`` for all.
 
@@ -98,6 +104,8 @@ def relative_error(
     if floor is not None:
         count = pointer.diff()[:, None].double()
         size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
+    if typical is not None:
+        size = _at_rest(size, typical, pointer, norm)[0]
     if bool((size == 0).any()):
         sample, channel = (int(number) for number in (size == 0).nonzero()[0])
         name = int(sample_id.flatten()[sample]) if sample_id is not None else sample
@@ -107,6 +115,21 @@ def relative_error(
         )
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
     return (error / size).to(dtype)
+
+
+def at_rest(target: Tensor, typical: Tensor, groups: Sequence[int] | None = None) -> Tensor:
+    """Which channels ``[K]`` of a sample's target ``[M, K]`` are at rest, see :func:`relative_error`."""
+    pointer = torch.tensor([0, target.shape[0]], device=target.device)
+    size = _norm(target.double(), pointer, 2)
+    return _at_rest(size if groups is None else _together(size, groups, 2), typical, pointer, 2)[1][0]
+
+
+def _at_rest(size: Tensor, typical: Tensor, pointer: Tensor, norm: int) -> tuple[Tensor, Tensor]:
+    """The typical size in place of one that is next to nothing, and where."""
+    count = pointer.diff()[:, None].double()
+    usual = typical.double() * (count if norm == 1 else count.sqrt())
+    rests = size < REST * usual
+    return torch.where(rests, usual, size), rests
 
 
 def _at(target: Tensor, rows: Tensor) -> Tensor:

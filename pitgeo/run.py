@@ -193,6 +193,7 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     facts = _facts(config, shape, parts.box_scale, table)
     facts["split"] = config.data.options.split_files()
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
+    facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
     module = OperatorModule(model, inputs, targets, config.training, facts=facts, scalars=sizes)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.metrics import relative_error
+from pitgeo.metrics import at_rest, relative_error
 from pitgeo.predict import Predictor
 from pitgeo.training.module import OperatorModule
 
@@ -74,11 +74,30 @@ def sample_errors(
     """Relative errors ``[samples, channels]``; of vectors and of numbers of whole meshes, as in training."""
     floor = None if module.floor is None else module.floor.cpu()
     groups, errors = module.groups, []
+    typical = None if module.typical is None else module.typical.cpu()
     for prediction, truth in zip(predictions, truths, strict=True):
         steps = 1 if groups is None else truth.shape[1] // sum(groups)  # of a roll-out, one after the other
         together = None if groups is None else [*groups] * steps
-        errors.append(relative_error(prediction, truth, norm=norm, floor=floor, groups=together))
+        usual = None if typical is None else typical.repeat(truth.shape[1] // len(typical))
+        errors.append(relative_error(prediction, truth, norm=norm, floor=floor, groups=together, typical=usual))
     return torch.cat(errors).double().numpy()
+
+
+def resting(
+    module: OperatorModule, truths: Sequence[Tensor], labels: Sequence[str], ids: Sequence[int]
+) -> dict[str, list[int]]:
+    """The samples in which a target is zero, or next to it, by the target: its typical size is what errors refer to."""
+    found: dict[str, list[int]] = {}
+    if module.typical is None:
+        return found
+    for number, truth in zip(ids, truths, strict=True):
+        steps = truth.shape[1] // len(module.typical)
+        groups = None if module.groups is None else [*module.groups] * steps
+        rests = at_rest(truth, module.typical.cpu().repeat(steps), groups)
+        for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
+            if is_at_rest:
+                found.setdefault(label, []).append(number)
+    return found
 
 
 def summary(values: NDArray[np.float64]) -> dict[str, float]:

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from pitgeo.metrics import relative_error
+from pitgeo.metrics import at_rest, relative_error
 
 SIZES = (4, 1, 9)
 
@@ -157,3 +157,22 @@ def test_the_root_of_an_estimate_is_too_small_by_a_share_of_the_order_of_one_ove
         shares.append(1 - float(found.mean()) / full)
     assert 0 < shares[2] < shares[1] < shares[0]
     assert shares[1] < shares[0] / 2 and shares[2] < shares[1] / 2  # faster, as the points drawn become all points
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("groups", [None, (2,)])
+def test_targets_at_rest_are_measured_by_the_typical_size(norm: int, groups: tuple[int, ...] | None) -> None:
+    prediction, target, number = batch()
+    target[number == 1] = 1e-9 * target[number == 1]
+    typical = torch.tensor([2.0, 3.0])
+    plain = relative_error(prediction, target, number, 3, norm=norm, groups=groups)  # type: ignore[arg-type]
+    error = relative_error(prediction, target, number, 3, norm=norm, groups=groups, typical=typical)  # type: ignore[arg-type]
+    assert torch.equal(error[[0, 2]], plain[[0, 2]])  # bit by bit
+    difference = (prediction - target)[number == 1].double().abs()
+    expected = difference.pow(norm).mean(0).pow(1 / norm) / typical
+    assert torch.allclose(error[1].double(), expected, rtol=1e-6)
+    assert at_rest(target[number == 1], typical, groups).all() and not at_rest(target[number == 0], typical).any()
+    none = relative_error(torch.zeros(4, 1), torch.zeros(4, 1), typical=torch.tensor([2.0]))
+    assert none.tolist() == [[0.0]]
+    with pytest.raises(ValueError, match="zeros throughout"):
+        relative_error(torch.zeros(4, 1), torch.zeros(4, 1), typical=torch.tensor([0.0]))

@@ -1,5 +1,6 @@
 """From what people have in memory to a trained model."""
 
+import json
 from pathlib import Path
 
 import meshio
@@ -80,6 +81,30 @@ def test_training_in_one_call(tmp_path):
 def test_what_is_no_sample(sample, message):
     with pytest.raises(ValueError, match=message):
         as_mesh(sample)
+
+
+@pytest.mark.parametrize("rest", [0, 7])
+def test_a_sample_at_rest_is_learned_and_measured(rest, tmp_path, caplog):
+    caplog.set_level("INFO", "pitgeo")
+    places = [cloud(number)[0][:, :2] for number in range(8)]
+    loads = [0.0 if number == rest else number + 1.0 for number in range(8)]
+    samples = [{"points": p, "load": load, "u": load * p[:, 0]} for p, load in zip(places, loads, strict=True)]
+    settings = [*SMALL, "data.meshes.test=['*_00000.vtu', '*_00001.vtu']", "data.meshes.validation=['*_00002.vtu']"]
+    model = train_surrogate(samples, ["u"], tmp_path / "run", inputs=["load"], settings=settings, progress=False)
+    sizes = [load * np.sqrt((p[:, 0] ** 2).mean()) for p, load in zip(places, loads, strict=True)][3:]
+    (typical,) = model.facts["typical"]
+    assert typical == pytest.approx(np.median([size for size in sizes if size > 0]), rel=1e-6)
+    assert f"sample_0000{rest}.vtu: 'u' is zero throughout" in caplog.text
+    result = json.loads((tmp_path / "run" / "evaluation.json").read_text())
+    truth = [sample["u"] for sample in samples[:2]]
+    found = [
+        mesh.point_data["u_prediction"][: len(t)]
+        for mesh, t in zip(model.predict_mesh(samples[:2]), truth, strict=True)
+    ]
+    size = [typical if rest == 0 else np.sqrt((truth[0] ** 2).mean()), np.sqrt((truth[1] ** 2).mean())]
+    errors = [np.sqrt(((f - t) ** 2).mean()) / s for f, t, s in zip(found, truth, size, strict=True)]
+    assert result["errors"]["u"]["relative_l2"]["mean"] == pytest.approx(np.mean(errors), rel=1e-4)
+    assert result.get("at_rest", {}).get("u", []) == ([6] if rest == 0 else [])  # the first one to test on
 
 
 def test_names_that_are_no_list_are_refused(tmp_path):

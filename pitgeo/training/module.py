@@ -176,6 +176,7 @@ class OperatorModule(LightningModule):
             self.floor,
             self.groups,
             rows,
+            self.typical,
         )
 
     def _flaw(self, errors: Tensor, batch: PointData) -> str:
@@ -197,6 +198,12 @@ class OperatorModule(LightningModule):
         if len(self.sizes) == 0:
             return None
         return torch.cat([self.sizes.new_zeros(self.target_scaling.mean.shape[-1] - len(self.sizes)), self.sizes])
+
+    @property
+    def typical(self) -> Tensor | None:
+        """Typical size of every channel, to which errors of samples at rest are relative; ``None`` if none is known."""
+        sizes = self.facts.get("typical")
+        return None if sizes is None else torch.tensor(sizes, dtype=torch.float64, device=self.sizes.device)
 
     def _averaged(self, values: Tensor, data: PointData, rows: Tensor | None) -> Tensor:
         """Numbers of the whole mesh in place of the last channels: means over the points of a sample."""

@@ -17,16 +17,16 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from pitgeo.mesh.named_files import named_files
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import SERIES, Note, Series
 from pitgeo.mesh import series as mesh_series
+from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
 from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 7
+VERSION = 8
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -45,7 +45,8 @@ class Reading:
         kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
         low: Smallest value of every input number.
         high: Largest value of every input number.
-        zero: Names of targets that are zero throughout.
+        sizes: Root mean square length of every target of points or cells, in every state that is predicted; 0 where it
+            is zero throughout.
         extent: Diagonal of the box around the points.
         notes: What the reader did that is not literally what the file holds.
     """
@@ -58,7 +59,7 @@ class Reading:
     kinds: dict[str, tuple[int, ...] | None]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    zero: tuple[str, ...]
+    sizes: dict[str, tuple[float, ...]]
     extent: float
     notes: tuple[Note, ...] = ()
     times: tuple[float, ...] = ()
@@ -232,14 +233,16 @@ def _content(
         "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs") if not field.is_geometry},
         "low": tuple(low.tolist()),
         "high": tuple(high.tolist()),
-        "zero": tuple(
-            dict.fromkeys(
-                field.name
+        "sizes": {
+            field.name: tuple(
+                float(np.sqrt(np.square(part).sum(1).mean()))
                 for state in states[is_series:]
-                for field, part in table.parts(state, "targets")
-                if field.place != "mesh" and not part.any()
+                for other, part in table.parts(state, "targets")
+                if other is field
             )
-        ),
+            for field in table.targets
+            if field.place != "mesh"
+        },
     }
     return {
         "pos": {place: torch.from_numpy(points.astype(np.float32)) for place, points in pos.items()},

@@ -15,7 +15,6 @@ from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
-from pitgeo.mesh.named_files import named_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
 from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series, warn_of_steps
@@ -23,6 +22,7 @@ from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.fields import PLACES, FieldTable
 from pitgeo.geometry import geometry_components
 from pitgeo.mesh import summary
+from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
 from pitgeo.processes import cores
 
@@ -306,6 +306,28 @@ def warn_of_units(readings: Sequence[Reading]) -> None:
         )
 
 
+def log_of_rest(readings: Sequence[Reading], train: int) -> None:
+    """Name the first file with a target that is zero throughout, and how its error is counted.
+
+    Raises:
+        ValueError: If a target is zero in all files to train on.
+    """
+    for name in readings[0].sizes:
+        if not any(size for reading in readings[:train] for size in reading.sizes[name]):
+            raise ValueError(
+                f"{readings[0].path}: Expected targets that are not zero throughout in all files to train on (got "
+                f"{name!r}), since there is nothing to learn; leave the target out"
+            )
+        rest = [reading for reading in readings if 0.0 in reading.sizes[name]]
+        if rest:
+            log.info(
+                "%s: %r is zero throughout%s; such errors are relative to its typical size in the files to train on",
+                rest[0].path,
+                name,
+                f", as in {len(rest)} of {len(readings)} files" if len(rest) > 1 else "",
+            )
+
+
 def warn_of_copies(readings: Sequence[Reading], train: int) -> None:
     """Log files to test on or to choose by that hold just what one to train on does."""
     trained = {reading.cache: reading.path for reading in readings[:train]}
@@ -354,12 +376,7 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     if options.series:
         warn_of_steps(readings, options.series)
     warn_of_copies(readings, len(options.manifest().train))
-    for reading in readings:
-        if reading.zero:
-            raise ValueError(
-                f"{reading.path}: Expected targets that are not zero throughout (got {reading.zero[0]!r}), since "
-                f"errors are relative to their size; leave the file out, or the target"
-            )
+    log_of_rest(readings, len(options.manifest().train))
     opened = _Opened(options, table, tuple(readings))
     if opened.is_shared and not options.series:
         log.info("All %d files hold one mesh: its points and graphs are kept once", len(readings))

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, overload
 
 import numpy as np
@@ -116,6 +117,14 @@ class MeshSamples(Sequence[PointData]):
         low = np.min([reading.low for reading in self.readings], 0)
         high = np.max([reading.high for reading in self.readings], 0)
         return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+    def typical(self) -> list[float]:
+        """Typical size of every target channel: the median over the samples that are not at rest; 0 without one."""
+        found: list[float] = []
+        for field in self.table.targets:
+            sizes = [size for reading in self.readings for size in reading.sizes.get(field.name, ()) if size > 0]
+            found += [median(sizes) / field.components**0.5 if sizes else 0.0] * field.channels
+        return found
 
 
 def raw_sample(table: FieldTable, reading: Reading) -> PointData:

@@ -145,6 +145,10 @@ class SeriesSamples(Sequence[PointData]):
         """Smallest and largest value of every input number of all samples."""
         return self.cases.ranges()
 
+    def typical(self) -> list[float]:
+        """Typical size of every target channel: the median over the samples that are not at rest."""
+        return self.cases.typical()
+
     def _load(self, case: int) -> Tensor:
         if case not in self._states:
             reading: Reading = self.cases.readings[case]

@@ -58,3 +58,7 @@ class SharedMeshSamples(SharedMesh):
     def ranges(self) -> list[tuple[float, float]]:
         """Smallest and largest value of every input number of all samples."""
         return self.files.ranges()
+
+    def typical(self) -> list[float]:
+        """Typical size of every target channel: the median over the samples that are not at rest."""
+        return self.files.typical()

@@ -160,10 +160,23 @@ def test_planar_vectors_lose_their_zeros(options, folder):
     assert made.table(made.training_parts()[0][0]).target_labels == ("v_x", "v_y", "v_z")
 
 
-def test_targets_that_are_zero_throughout_are_refused(options, folder):
+def test_a_target_that_is_zero_throughout_in_one_file_is_named(options, folder, caplog):
+    caplog.set_level("INFO", "pitgeo")
     mesh = small_mesh(3)
     write_mesh(folder / "case_3.vtu", replace(mesh, point_data={**mesh.point_data, "v": np.zeros((33, 3))}))
-    with pytest.raises(ValueError, match=r"case_3.vtu: Expected targets that are not zero throughout \(got 'v'"):
+    made = options(inputs=(), categories=(), targets=("v",))
+    samples = made.training_parts()[0]
+    assert "case_3.vtu: 'v' is zero throughout; such errors are relative to its typical size" in caplog.text
+    sizes = [float(sample.y.double().square().sum(1).mean().sqrt()) for sample in samples]
+    typical = np.median([size for size in sizes if size > 0]) / 2**0.5
+    assert samples.typical() == pytest.approx([typical] * 2, rel=1e-6)
+
+
+def test_targets_that_are_zero_in_all_files_are_refused(options, folder):
+    for path in folder.glob("case_*.vtu"):
+        mesh = read_mesh(path)
+        write_mesh(path, replace(mesh, point_data={**mesh.point_data, "v": np.zeros((len(mesh.points), 3))}))
+    with pytest.raises(ValueError, match=r"not zero throughout in all files to train on \(got 'v'"):
         options(inputs=(), categories=(), targets=("v",)).training_parts()
 
 
