@@ -62,6 +62,8 @@ class TrainingConfig(_Table):
     ``batch_size`` counts the samples of one step on all devices together; ``warmup`` is the share of the steps in which
     the learning rate rises (not set: 0.3 for ``one_cycle``, else 0); ``clip`` bounds the norm of the gradient;
     ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
+    ``weight_decay`` of ``adamw`` and ``muon`` spares length scales, biases and norms, that of ``adam`` penalizes all
+    weights, as in the papers;
     ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
     of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
     output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes

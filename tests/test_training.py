@@ -139,6 +139,18 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(
             assert same(resumed["callbacks"][key], whole["callbacks"][key]), f"{name}: {key}"
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_resumed_run_with_decay_of_some_weights_is_the_same(tmp_path: Path, optimizer: str) -> None:
+    options = {"optimizer": optimizer, "schedule": "one_cycle", "weight_decay": 0.1, "epochs": 2}
+    fit(module(**options), samples(), [], tmp_path / "straight")
+    with pytest.raises(InterruptionError):
+        fit(module(**options), samples(), [], tmp_path / "broken", callbacks=[At(2, send(signal.SIGTERM))])
+    fit(module(**options), samples(), [], tmp_path / "broken", resume=True)
+    first, second = (read_checkpoint(tmp_path / name / "last.ckpt") for name in ("straight", "broken"))
+    assert same(first["state_dict"], second["state_dict"])
+    assert same(first["optimizer_states"], second["optimizer_states"])
+
+
 def test_interrupted_at_every_step(straight: Callable[..., Path], tmp_path: Path) -> None:
     for step in range(1, EPOCHS * STEPS + 1):
         callbacks = [At(step, send(signal.SIGINT))]

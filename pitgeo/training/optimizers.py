@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import torch
 from torch import nn
@@ -21,6 +21,9 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     those of AdamW. It has the real matrices of at least 16 rows and 16 columns; vectors, kernels of convolutions, and
     matrices from or to a few channels are AdamW's.
 
+    AdamW and Muon have weights decay that values are multiplied by, not length scales, biases and the scales of norms:
+    decay would draw length scales to infinity. Adam's is the gradient of a penalty on all weights, as in the papers.
+
     Args:
         model: The model whose weights it moves.
         training: Optimiser, learning rate and weight decay.
@@ -31,17 +34,57 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     """
     weights = list(model.parameters())
     options: dict[str, Any] = {"lr": training.learning_rate, "weight_decay": training.weight_decay}
-    if training.optimizer != "muon":
-        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[training.optimizer]
-        return cast(Optimizer, kind(weights, fused=_can_fuse(weights, training), **options))
-    hidden = [weight for weight in weights if _is_hidden(weight)]
-    others = [weight for weight in weights if not _is_hidden(weight)]
+    if training.optimizer == "adam":
+        return torch.optim.Adam(weights, fused=_can_fuse(weights, training), **options)
+    if training.optimizer == "adamw":
+        return _adamw(weights, undecayed(model), training)
+    spared = undecayed(model)
+    hidden = [weight for weight in weights if _is_hidden(weight) and weight not in spared]
+    others = [weight for weight in weights if not _is_hidden(weight) or weight in spared]
     parts: list[Optimizer] = []
     if others:
-        parts.append(torch.optim.AdamW(others, fused=_can_fuse(others, training), **options))
+        parts.append(_adamw(others, spared, training))
     if hidden:
         parts.append(torch.optim.Muon(hidden, adjust_lr_fn="match_rms_adamw", **options))
     return Optimizers(parts)
+
+
+def undecayed(model: nn.Module) -> set[nn.Parameter]:
+    """Weights that do not decay: vectors and numbers, as length scales are, biases, and what norms have."""
+    return {
+        weight
+        for module in model.modules()
+        for name, weight in module.named_parameters(recurse=False)
+        if weight.dim() < 2 or name.endswith("bias") or type(module).__name__.endswith("Norm")
+    }
+
+
+def _adamw(weights: list[nn.Parameter], spared: set[nn.Parameter], training: TrainingConfig) -> Optimizer:
+    groups: list[dict[str, Any]] = [{"params": weights}]
+    if training.weight_decay:
+        parts = (
+            [weight for weight in weights if weight not in spared],
+            [weight for weight in weights if weight in spared],
+        )
+        groups = [{"params": parts[0]}, {"params": parts[1], "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(
+        [group for group in groups if group["params"]],
+        lr=training.learning_rate,
+        weight_decay=training.weight_decay,
+        fused=_can_fuse(weights, training),
+    )
+    optimizer.register_load_state_dict_pre_hook(_check_groups)
+    return optimizer
+
+
+def _check_groups(optimizer: Optimizer, state: dict[str, Any]) -> None:
+    """Say why AdamW cannot go on from a checkpoint of before some weights were spared."""
+    if len(state["param_groups"]) != len(optimizer.param_groups):
+        raise ValueError(
+            f"Expected a checkpoint of a run in which length scales, biases and norms do not decay (got one of an "
+            f"earlier version, with training.weight_decay = {optimizer.defaults['weight_decay']:g} on all weights); it "
+            f"predicts as before: start from it by training.start_from, or resume it with that version"
+        )
 
 
 class Optimizers(Optimizer):

@@ -6,7 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from pitgeo.baselines.experts import Experts
+from pitgeo.baselines.linear_attention import _HeadNorm
 from pitgeo.config import TrainingConfig
+from pitgeo.nn import Body, PiT
 from pitgeo.training.optimizers import Optimizers, make_optimizer
 
 
@@ -17,6 +20,13 @@ def network():
 
 def training(**options):
     return TrainingConfig(**{"learning_rate": 0.01, "optimizer": "muon", **options})
+
+
+def convention(model):
+    """Decay of matrices alone."""
+    weights = list(model.parameters())
+    vectors = {"params": [weight for weight in weights if weight.dim() == 1], "weight_decay": 0.0}
+    return [{"params": [weight for weight in weights if weight.dim() == 2]}, vectors]
 
 
 def step(model, optimizer, number):
@@ -37,7 +47,7 @@ def test_muon_moves_what_lies_between_hidden_layers_and_adamw_the_rest():
     sizes, slopes = torch.linalg.svdvals(move) / (0.01 * 0.2 * 48**0.5), torch.linalg.svdvals(hidden.grad)
     assert float(slopes[4] / slopes[0]) < 0.1  # directions of very unequal gradients move alike, at AdamW's scale
     assert 0.4 < float(sizes[4]) <= float(sizes[0]) < 1.4
-    adamw = torch.optim.AdamW(other.parameters(), lr=0.01, weight_decay=0.1)
+    adamw = torch.optim.AdamW(convention(other), lr=0.01, weight_decay=0.1)
     step(other, adamw, 0)
     for (name, mine), theirs in zip(model.named_parameters(), other.parameters(), strict=True):
         assert torch.allclose(mine, theirs, rtol=1e-6, atol=1e-8) == (name != "2.weight"), name
@@ -48,7 +58,7 @@ def test_the_fused_step_is_that_of_torch(kind):
     model, other = network(), network()
     mine = make_optimizer(model, training(optimizer=kind, weight_decay=0.1))
     theirs = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind](
-        other.parameters(), lr=0.01, weight_decay=0.1, fused=False
+        other.parameters() if kind == "adam" else convention(other), lr=0.01, weight_decay=0.1, fused=False
     )
     assert mine.defaults["fused"]
     for number in range(3):
@@ -109,3 +119,59 @@ def test_a_closure_runs_once():
         assert float(optimizer.step(closure).detach()) > 0
     assert calls == [True] and isinstance(optimizer, Optimizers)
     assert not any(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
+
+
+class Everything(nn.Module):
+    """Weights of every kind that models here have."""
+
+    def __init__(self):
+        super().__init__()
+        self.pit = PiT(3, 1, 16, 2, body=Body("residual", layers=1))
+        self.experts, self.heads = Experts(16, 16, experts=20), _HeadNorm(2, 8)
+        self.norm, self.shift = nn.LayerNorm((4, 16)), nn.Parameter(torch.ones(()))
+        self.kernel, self.spectrum = nn.Conv1d(3, 3, 3), nn.Parameter(torch.ones(4, 4, dtype=torch.complex64))
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_weights_that_multiply_values_decay_and_no_others(kind):
+    """A step without a gradient's direction: what decays is multiplied by 1 - rate * decay, all else is as it was."""
+    model = Everything()
+    before = copy.deepcopy(model.state_dict())
+    optimizer = make_optimizer(model, training(optimizer=kind, weight_decay=0.1))
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    optimizer.step()
+    decayed = set()
+    for name, weight in model.named_parameters():
+        if torch.equal(weight, before[name]):
+            continue
+        decayed.add(name)
+        assert torch.allclose(weight.detach(), before[name] * (1 - 0.01 * 0.1), rtol=1e-6), name
+    zero = {name for name, weight in before.items() if not weight.any()}
+    vectors = {name for name, weight in before.items() if weight.dim() < 2}
+    spared = {"experts.first_bias", "experts.second_bias", "heads.weight", "heads.bias", "norm.weight", "norm.bias"}
+    assert "pit.encoder.attention.scale.raw" in vectors and "pit.head.0.weight" in vectors
+    assert decayed == before.keys() - vectors - spared - zero
+
+
+def test_adam_is_that_of_the_papers_with_a_penalty_on_all_weights():
+    model = Everything()
+    (group,) = make_optimizer(model, training(optimizer="adam", weight_decay=0.1)).param_groups
+    assert group["weight_decay"] == 0.1 and len(group["params"]) == len(list(model.parameters()))
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_without_decay_there_is_one_group_as_ever(kind):
+    made = make_optimizer(network(), training(optimizer=kind))
+    assert len((made.parts[0] if kind == "muon" else made).param_groups) == 1
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_a_state_with_decay_of_all_weights_is_refused_with_what_to_do(kind):
+    model = network()
+    made = make_optimizer(model, training(optimizer=kind, weight_decay=0.1))
+    part = made.parts[0] if kind == "muon" else made
+    weights = [weight for group in part.param_groups for weight in group["params"]]
+    state = torch.optim.AdamW(weights, lr=0.01, weight_decay=0.1).state_dict()
+    with pytest.raises(ValueError, match=r"weight_decay = 0.1 on all weights.*start from it by training.start_from"):
+        part.load_state_dict(state)
