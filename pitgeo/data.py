@@ -64,6 +64,7 @@ class PointData(Data):  # type: ignore[misc]
         **others: Any,
     ) -> None:
         super().__init__(pos=pos, x=x, y=y)
+        self.__dict__["_kept"] = {}
         if pos is not None and x is None:
             self.x = pos.new_zeros(pos.shape[0], 0)
         if pos_out is not None:
@@ -141,9 +142,22 @@ class PointData(Data):  # type: ignore[misc]
         return f"{graph}_degree" in self
 
     def graph(self, graph: str) -> Neighborhood:
-        """The stored graph of this name in :data:`GRAPHS`."""
-        sources = self.points(GRAPHS[graph][1])[0]
-        return Neighborhood(self[f"{graph}_index"], self[f"{graph}_degree"], int(sources.shape[0]))
+        """The stored graph of this name in :data:`GRAPHS`.
+
+        It is one object, with the orders of edges that it keeps, until its edges change; copies share it.
+        """
+        index, degree = self[f"{graph}_index"], self[f"{graph}_degree"]
+        sources = int(self.points(GRAPHS[graph][1])[0].shape[0])
+        if torch.compiler.is_compiling():
+            return Neighborhood(index, degree, sources)
+        kept: dict[str, tuple[Neighborhood, tuple[int, int]]] = self.__dict__.setdefault("_kept", {})
+        versions = _version(index), _version(degree)
+        if graph in kept:
+            hood, before = kept[graph]
+            if hood.index is index and hood.degree is degree and hood.num_sources == sources and before == versions:
+                return hood
+        kept[graph] = Neighborhood(index, degree, sources), versions
+        return kept[graph][0]
 
     def set_graph(self, graph: str, hood: Neighborhood) -> None:
         """Store a graph."""
@@ -151,6 +165,9 @@ class PointData(Data):  # type: ignore[misc]
             raise ValueError(f"Expected the graph to be one of {tuple(GRAPHS)} (got {graph!r})")
         self[f"{graph}_index"] = hood.index
         self[f"{graph}_degree"] = hood.degree
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": {}}  # orders are found again
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if key in ("pos_latent_batch", "pos_out_batch"):
@@ -207,3 +224,8 @@ class PointData(Data):  # type: ignore[misc]
                 raise ValueError(
                     f"Expected '{name}'{where} to be finite (got {value[..., row, :].tolist()} at point {row})"
                 )
+
+
+def _version(values: Tensor) -> int:
+    """How often values have been changed in place; inference tensors do not count."""
+    return 0 if values.is_inference() else values._version

@@ -27,9 +27,10 @@ class _Kept(Generic[T]):
         kept = instance.__dict__
         if self.name in kept:
             return cast(T, kept[self.name])
-        found = self.find(instance)
-        if not torch.compiler.is_compiling():
-            kept[self.name] = found
+        if torch.compiler.is_compiling():
+            return self.find(instance)
+        with torch.inference_mode(False):  # training may use what a validation has found
+            kept[self.name] = found = self.find(instance)
         return found
 
 

@@ -91,7 +91,7 @@ class Predictor(MeshPredictor):
     def predict_prepared(self, batch: PointData) -> Tensor:
         """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
         with torch.inference_mode():
-            return cast(Tensor, self.module(batch.to(self.module.device)).cpu())
+            return cast(Tensor, self.module(self._moved(batch)).cpu())
 
     def roll_out(self, batch: PointData, steps: int) -> Tensor:
         """States ``[M, steps * K]`` that follow, one after the other, each from the last one.
@@ -106,6 +106,10 @@ class Predictor(MeshPredictor):
             state = states[-1].to(batch.x)
             batch.x = torch.cat([batch.x[..., : -state.shape[-1]], state], -1)
         return torch.cat(states, -1)
+
+    def _moved(self, data: PointData) -> PointData:
+        """A copy on the device of the model: PyG moves an object itself, which may be the caller's."""
+        return cast(PointData, copy.copy(data).to(self.module.device))
 
     def _check_logs(self, sample: PointData) -> None:
         scaling = self.module.input_scaling
@@ -144,7 +148,7 @@ class Predictor(MeshPredictor):
             return model.in_chunks(data, self.chunk)
 
         with torch.inference_mode():
-            return cast(Tensor, self.module(sample.to(self.module.device), apply).cpu())
+            return cast(Tensor, self.module(self._moved(sample), apply).cpu())
 
     def _graph_of_parts(self, sample: PointData, graphs: AttentionGraphs) -> Callable[[slice], Neighborhood]:
         """The decoder's graph for some of the output points of a sample."""

@@ -1,6 +1,7 @@
 """Samples, and batches of all their point sets and graphs."""
 
 import copy
+import pickle
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch_geometric.loader import DataLoader
 from pitgeo.data import PointData
 from pitgeo.neighborhood import Neighborhood
 from pitgeo.neighbors import quantile
+from pitgeo.nn import Body, PiT, Rollout
 from pitgeo.transforms import AttentionGraphs
 
 
@@ -109,3 +111,105 @@ def test_unknown_names_are_refused():
         data.set_points("inner", torch.rand(2, 2))
     with pytest.raises(ValueError, match="one of"):
         data.set_graph("latent", quantile(data.pos, data.pos, 0.5))
+
+
+def sample_with_graph(seed=0):
+    torch.manual_seed(seed)
+    return AttentionGraphs(encoder=0.2, decoder=0.2)(
+        PointData(pos=torch.rand(40, 2), x=torch.rand(40, 1), pos_latent=torch.rand(10, 2))
+    )
+
+
+def sorts(monkeypatch):
+    """Numbers of edges that are sorted from now on."""
+    seen, argsort = [], torch.argsort
+    monkeypatch.setattr(
+        torch, "argsort", lambda values, **options: seen.append(len(values)) or argsort(values, **options)
+    )
+    return seen
+
+
+def test_a_graph_is_one_object_whose_orders_are_found_once(monkeypatch):
+    data, seen = sample_with_graph(), sorts(monkeypatch)
+    assert data.graph("encoder") is data.graph("encoder") is not data.graph("decoder")
+    orders = [data.graph("encoder").by_source[0], copy.copy(data).graph("encoder").by_source[0]]
+    assert orders[0] is orders[1] and len(seen) == 1
+    edges = data.graph("encoder")
+    order, pointer = edges.by_source
+    assert torch.equal(edges.index[order], edges.index.sort(stable=True).values)
+    assert torch.equal(pointer.diff(), torch.bincount(edges.index, minlength=40))
+
+
+@pytest.mark.parametrize("kind", ["other", "in place", "degree", "set_graph", "another copy"])
+def test_other_edges_are_another_graph(kind):
+    data, other = sample_with_graph(), sample_with_graph(1)
+    before = data.graph("decoder")
+    before.by_source  # noqa: B018
+    changed = copy.copy(data) if kind == "another copy" else data
+    if kind == "degree":
+        degree = data.decoder_degree.clone()
+        degree[0], degree[1] = degree[0] - 1, degree[1] + 1
+        data.decoder_degree = degree
+    elif kind == "in place":
+        data.decoder_index[:3] = data.decoder_index[:3].flip(0) + 1
+        data.decoder_index.remainder_(10)
+    elif kind == "set_graph":
+        data.set_graph("decoder", other.graph("decoder"))
+    else:
+        changed.decoder_index, changed.decoder_degree = other.decoder_index, other.decoder_degree
+    after = changed.graph("decoder")
+    assert after is not before
+    fresh = Neighborhood(changed.decoder_index.clone(), changed.decoder_degree.clone(), 10)
+    for one, two in zip(after.by_source, fresh.by_source, strict=True):
+        assert torch.equal(one, two)
+    assert torch.equal(after.target, fresh.target)
+    if kind == "another copy":
+        assert data.graph("decoder").index is data.decoder_index is not changed.decoder_index
+
+
+def test_other_points_are_another_graph():
+    data = sample_with_graph()
+    data.graph("encoder").by_source  # noqa: B018
+    data.pos = torch.cat([data.pos, torch.rand(2, 2)])
+    assert data.graph("encoder").num_sources == 42 and data.graph("encoder").by_source[1].shape == (43,)
+    data.set_points("latent", torch.rand(5, 2))
+    assert not data.has_graph("encoder")
+
+
+def test_graphs_of_copies_batches_pickles_and_other_devices():
+    data = sample_with_graph()
+    data.graph("encoder").by_source  # noqa: B018
+    size = len(pickle.dumps(sample_with_graph()))
+    assert len(pickle.dumps(data)) == size
+    for other in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data), data.clone()):
+        assert torch.equal(other.graph("encoder").index, data.encoder_index)
+        assert other.graph("encoder").index is other.encoder_index is not data.encoder_index
+    moved = copy.copy(data).to("meta")
+    assert moved.graph("encoder").index.device.type == "meta" and data.graph("encoder").index.device.type == "cpu"
+    batch = Batch.from_data_list([data, sample_with_graph(1)])
+    assert batch.graph("encoder").num_sources == 80 and batch.graph("encoder") is batch.graph("encoder")
+    assert batch[0].graph("encoder").num_sources == 40
+
+
+def test_orders_that_an_inference_found_serve_training():
+    data = sample_with_graph()
+    torch.manual_seed(0)
+    model = PiT(3, 1, 8, 2, AttentionGraphs(0.2, 0.2), Body(layers=1))
+    with torch.inference_mode():
+        model(data)
+        data.graph("encoder").by_source  # noqa: B018
+    model(data).sum().backward()
+    kept = [weight.grad.clone() for weight in model.parameters()]
+    fresh = PointData(**{key: data[key] for key in ("pos", "x", "pos_latent")})
+    model.zero_grad()
+    model(fresh).sum().backward()
+    assert all(torch.equal(one, weight.grad) for one, weight in zip(kept, model.parameters(), strict=True))
+
+
+def test_a_roll_out_sorts_edges_once(monkeypatch):
+    data = sample_with_graph()
+    model = Rollout(PiT(3, 1, 8, 2, AttentionGraphs(0.2, 0.2), Body(layers=1)), 5)
+    seen = sorts(monkeypatch)
+    for _ in range(3):
+        model(data).sum().backward()
+    assert sorted(seen) == sorted([data.encoder_index.numel(), data.decoder_index.numel()])

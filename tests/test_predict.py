@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Batch
 
 import pitgeo
 from pitgeo.cli import main
@@ -13,8 +14,9 @@ from pitgeo.config import parse_config
 from pitgeo.data import PointData
 from pitgeo.datasets import Elasticity
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.predict import predict_files
+from pitgeo.predict import Predictor, predict_files
 from pitgeo.run_folder import claim, finished
+from pitgeo.transforms import Compose
 
 TINY = [
     "data.elasticity.train=3",
@@ -205,3 +207,41 @@ def test_a_run_in_use_is_not_overwritten(run, capsys):
     arguments = ["train", str(run / "tiny.toml"), "--output", str(run / "out"), "--quiet"]
     assert main(arguments) == 2
     assert "no other run" in capsys.readouterr().err
+
+
+class Elsewhere:
+    """In place of the module: on another device, and what comes to it."""
+
+    device = torch.device("meta")
+
+    def __init__(self, module):
+        self.input_scaling = module.input_scaling
+        self.seen = []
+
+    def __call__(self, data, apply=None):
+        self.seen.append(data)
+        return torch.zeros(len(data.x), 1)
+
+
+@pytest.mark.parametrize("kind", ["prepared", "in parts", "batch", "steps"])
+def test_the_sample_of_a_caller_stays_on_its_device(run, monkeypatch, kind):
+    predictor = pitgeo.load(run / "out" / "best.ckpt")
+    sample = predictor.transform(predictor.data_options.test_samples()[0])
+    data = Batch.from_data_list([sample]) if kind == "batch" else sample
+    before = {key: value for key, value in data if isinstance(value, torch.Tensor)}
+    predictor.transform = Compose(())  # which copies nothing
+    module = predictor.module
+    predictor.module = Elsewhere(module)
+    monkeypatch.setattr(Predictor, "model", module.model)
+    if kind == "in parts":
+        predictor.chunk = 1
+        predictor.predict(data)
+    elif kind == "steps":
+        predictor.roll_out(data, 2)
+    else:
+        predictor.predict_prepared(data)
+    (moved, *_) = predictor.module.seen
+    assert moved is not data and moved.pos.device.type == "meta"
+    for key, value in before.items():
+        assert data[key] is value and value.device.type == "cpu", key
+    assert data.graph("encoder").index.device.type == "cpu"
