@@ -40,7 +40,9 @@ def without_ghosts(raw: Raw) -> Raw:
         copies |= (bits & POINT_COPY) > 0 if name == "vtkGhostType" else bits > 0
     drop: list[NDArray[np.bool_]] = []
     for block, (_, nodes) in enumerate(raw.cells):
-        gone = hidden[np.asarray(nodes, np.int64)].any(1) if hidden.any() else np.zeros(len(nodes), bool)
+        gone: NDArray[np.bool_] = (
+            hidden[np.asarray(nodes, np.int64)].any(1) if hidden.any() else np.zeros(len(nodes), bool)
+        )
         for name, blocks in cell_marks.items():
             bits = _bits(name, blocks[block], len(nodes))
             gone |= (bits & (CELL_COPY | CELL_REFINED | CELL_HIDDEN)) > 0 if name == "vtkGhostType" else bits > 0

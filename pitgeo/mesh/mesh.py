@@ -68,6 +68,10 @@ class Mesh:
             if len(values) != len(self.points):
                 raise ValueError(f"{self.where}Expected {len(self.points)} values in {name!r} (got {len(values)})")
         for kind, nodes in self.cells:
+            if kind == "polygon" and nodes.ndim == 2 and nodes.shape[1] < 3:
+                raise ValueError(
+                    f"{self.where}Expected polygons of at least 3 corners (got {nodes.shape[1]}); mend the file"
+                )
             if nodes.ndim != 2 or nodes.dtype.kind not in "iu" or nodes.shape[1] != (width(kind) or nodes.shape[1]):
                 raise ValueError(
                     f"{self.where}Expected whole numbers [cells, {width(kind) or 'nodes'}] as nodes of {kind} cells "

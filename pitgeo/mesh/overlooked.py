@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import meshio
 
+from pitgeo.mesh.cut_off import doubt_ply, doubt_stl
 from pitgeo.mesh.gmsh import tidy_gmsh
 from pitgeo.mesh.med import tidy_med
 from pitgeo.mesh.names import XML, decode, read_text, tidy_xml
@@ -79,6 +81,8 @@ def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:
 
 def doubt(path: Path) -> str:
     """Why meshio would read a file wrongly that VTK reads rightly; empty if it would not."""
+    if path.suffix.lower() == ".stl":
+        return doubt_stl(path)
     pattern, reason = DOUBTS.get(path.suffix.lower(), (b"", ""))
     return reason if pattern and re.search(pattern, path.read_bytes(), re.MULTILINE) else ""
 
@@ -88,7 +92,16 @@ def doubt_result(path: Path, raw: meshio.Mesh) -> str:
     kinds = {block.type for block in raw.cells}
     if path.suffix.lower() == ".vtk" and "polygon" in kinds and b"CELL_DATA" in path.read_bytes():
         return "it leaves out the cell data of polygons"
+    if path.suffix.lower() == ".ply":
+        return doubt_ply(path, len(raw.points), sum(len(block.data) for block in raw.cells if block.type != "vertex"))
     return ""
+
+
+def missing_field(path: Path, read: Collection[str]) -> str:
+    """Which of the fields that a legacy VTK file announces is not among those read, as where the file is cut off."""
+    names = {urllib.parse.unquote(decode(name)) for _, own in _field_names(path) for name in own}
+    missing = sorted(names - {*read})
+    return f"the values of {missing[0]!r} are not there" if missing else ""
 
 
 def own_corners(path: Path) -> bool:

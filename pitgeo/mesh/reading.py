@@ -15,7 +15,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import collection, gmsh, med, overlooked, xdmf
+from pitgeo.mesh import collection, cut_off, gmsh, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
 from pitgeo.mesh.apart import read_apart
 from pitgeo.mesh.errors import InputError, UnreadableError
@@ -29,7 +29,7 @@ from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets, physical_sets
 from pitgeo.mesh.su2 import read_su2
-from pitgeo.mesh.vtk import read_vtk
+from pitgeo.mesh.vtk import read_vtk, read_with_errors
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,22 @@ def _by_own(path: Path) -> Mesh:
 
 
 def _by_vtk(path: Path) -> Mesh:
-    return _made(path, read_vtk)
+    return _made(path, _whole_by_vtk)
+
+
+def _whole_by_vtk(path: Path) -> Raw:
+    suffix = path.suffix.lower()
+    doubt = cut_off.doubt_stl(path) if suffix == ".stl" else ""
+    raw = Raw(np.zeros((0, 3))) if doubt else read_vtk(path)
+    if suffix == ".vtk":
+        doubt = overlooked.missing_field(path, {**raw.point_data, **raw.cell_data}) or cut_off.doubt_legacy(
+            path, raw, lambda other: read_with_errors(other)[0]
+        )
+    elif suffix == ".ply":
+        doubt = cut_off.doubt_ply(path, len(raw.points), sum(len(nodes) for _, nodes in raw.cells))
+    if doubt:
+        raise ValueError(doubt)
+    return raw
 
 
 def _made(path: Path, reader: Callable[[Path], Raw]) -> Mesh:
@@ -146,14 +161,16 @@ def _by_meshio(path: Path) -> Mesh:
         reason = str(error) if isinstance(error, meshio.ReadError) else f"{type(error).__name__}: {error}"
         raise UnreadableError(f"{said.getvalue()} {reason}") from error
     words = " ".join(" ".join(dict.fromkeys(said.getvalue().splitlines())).split())
-    if "corrupt" in words.lower() or "cannot handle" in words:  # something is left out, and the rest returned
+    if any(
+        word in words.lower() for word in ("corrupt", "cannot handle", "end-of-file")
+    ):  # something is left out, and the rest returned
         raise UnreadableError(words)
     doubt = overlooked.doubt_result(path, found)
     if doubt:
         raise UnreadableError(doubt)
     references = found.point_data.get("nastran:ref")
     if references is not None and np.any(references):
-        raise ValueError(
+        raise InputError(
             f"{path}: Expected points in the basic coordinate system (got system {np.max(references)}, which meshio "
             f"does not convert); save the mesh in basic coordinates, or as .vtu"
         )
