@@ -174,6 +174,8 @@ class MeshPredictor(ABC):
         inputs = self.table.read(mesh, parameters)
         for warning in self.outside(inputs):
             log.warning("%s: %s", mesh.path or "the mesh", warning)
+        if self.config.scaling.box == "none":  # else a mesh may lie anywhere
+            self.table.warn_of_loss(mesh)
         return self.table.mesh_sample(mesh, parameters, inputs)
 
     def _with(

@@ -135,6 +135,7 @@ class Predictor(MeshPredictor):
         sample.
         """
         model, graph = cast(LocalDecoder, self.model), None
+        sample = self.transform.placed(sample)
         for step in self.transform.transforms:
             if isinstance(step, AttentionGraphs) and isinstance(model, PiT):
                 sample = replace(step, decoder=None, output=None)(sample)

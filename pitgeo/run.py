@@ -176,11 +176,20 @@ def read_parts(config: RunConfig, progress: bool) -> Parts:
     raw, validation = options.training_parts(progress)
     _check_shared(config, raw)
     table = options.table(raw[0])
+    _warn_of_loss(config, raw, table)
     box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
     held_out = _transformed(validation, transform, progress) if len(validation) else []
     return Parts(table, box_scale, samples, held_out, earlier)
+
+
+def _warn_of_loss(config: RunConfig, samples: Any, table: FieldTable) -> None:
+    """Name the first mesh that must stay where it is, too far away for single precision."""
+    if config.scaling.box == "none" and hasattr(samples, "mesh"):
+        number = next((number for number, sample in enumerate(samples) if "origin" in sample), None)
+        if number is not None:
+            table.warn_of_loss(samples.mesh(number))
 
 
 def _module(config: RunConfig, parts: Parts) -> OperatorModule:

@@ -122,3 +122,20 @@ def test_several_devices_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"Expected one process, .* to train on meshes in memory"):
         train_surrogate([cloud] * 5, ["u"], tmp_path / "run", settings=["training.devices=2"])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("box", ["unit", "none"])
+def test_a_mesh_far_from_those_of_training(box, tmp_path, caplog):
+    places = [np.random.default_rng(number).random((40, 2)) for number in range(6)]
+    samples = [{"points": place, "u": place[:, 0] + 1} for place in places]
+    far = np.array([1e6, -2e6])
+    if box == "unit":  # of those to train on, too, one may lie elsewhere
+        samples[4]["points"] = samples[4]["points"] - 3 * far
+    settings = [*SMALL, f"scaling.box='{box}'"]
+    model = train_surrogate(samples, ["u"], tmp_path / "run", settings=settings, progress=False)
+    near, away = model.predict_mesh([{"points": places[0] + shift} for shift in (0 * far, far)])
+    difference = np.abs(near.point_data["u_prediction"] - away.point_data["u_prediction"]).max()
+    assert ("positions up to 2e+06 away" in caplog.text) == (box == "none")
+    if box == "unit":
+        assert difference < 1e-5 and np.ptp(near.point_data["u_prediction"]) > 1e-3
+        assert model.facts["box_scale"] == pytest.approx(1 / max(np.ptp(place, 0).max() for place in places), rel=0.1)

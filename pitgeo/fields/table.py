@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -138,15 +138,19 @@ class FieldTable:
     def positions(self, mesh: Mesh, place: str) -> Floats:
         """The points, or the centres of the cells, less the offset, ``[n, D]``.
 
-        Positions of which single precision would lose the shape are named in the log.
-
         Raises:
             ValueError: If the mesh has other axes than the table, or no cells where they are needed.
         """
         self.size(mesh, place)
-        found = self._moved(mesh.points if place == "point" else centroids(mesh))
+        return self._moved(mesh.points if place == "point" else centroids(mesh))
+
+    def origin(self, mesh: Mesh) -> tuple[float, ...]:
+        """The middle of a mesh that lies far from the offset; none if it does not. It is taken from its positions."""
+        return offset_of(self._moved(mesh.points))
+
+    def warn_of_loss(self, mesh: Mesh) -> None:
+        """Say in the log if single precision loses the shape of a mesh that must stay where it is."""
         warn_of_loss(mesh, self._moved(mesh.points))
-        return found
 
     def _moved(self, points: Floats) -> Floats:
         return points - np.array(self.offset) if self.offset else points
@@ -210,8 +214,12 @@ class FieldTable:
         targets: Floats | None = None,
         where: str = "",
         sample_id: int | None = None,
+        origin: Sequence[float] = (),
     ) -> PointData:
         """A sample from positions at each place, and what :meth:`read` and :meth:`read_targets` gave.
+
+        Positions far from the offset are those about ``origin``, which goes with the sample: a unit box has no use for
+        it, and without one :class:`~pitgeo.transforms.Compose` adds it again.
 
         Where targets belong to both points and cells, ``y_mask`` says which are known at an output point.
 
@@ -224,6 +232,8 @@ class FieldTable:
         ]
         x = np.concatenate(parts, 1) if parts else np.zeros((len(inputs), 0))
         data = PointData(pos=_tensor(pos[self.input_place]), x=_tensor(x), sample_id=sample_id)
+        if len(origin):
+            data.origin = torch.tensor([list(origin)], dtype=torch.float64)
         if self.output_places != (self.input_place,):
             data.set_points("out", _tensor(np.concatenate([pos[place] for place in self.output_places])))
         if targets is None:
@@ -247,9 +257,15 @@ class FieldTable:
     ) -> PointData:
         """A sample from a mesh, without targets; ``inputs`` are what :meth:`read` gave, if it was called already."""
         places = {self.input_place, *self.output_places}
-        pos = {place: self.positions(mesh, place) for place in places}
+        pos, origin = self.centred(mesh, places)
         inputs = self.read(mesh, parameters) if inputs is None else inputs
-        return self.sample(pos, inputs, where=f"{mesh.path}: " if mesh.path else "")
+        return self.sample(pos, inputs, where=f"{mesh.path}: " if mesh.path else "", origin=origin)
+
+    def centred(self, mesh: Mesh, places: Iterable[str]) -> tuple[dict[str, Floats], tuple[float, ...]]:
+        """Positions at each place as single precision can hold them, and what :meth:`origin` was taken from them."""
+        origin = self.origin(mesh)
+        pos = {place: self.positions(mesh, place) for place in places}
+        return {place: part - np.array(origin) if origin else part for place, part in pos.items()}, origin
 
     def truth(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> dict[str, Floats]:
         """Those targets that the mesh holds, ``[n, components]`` where they belong; one that does not fit is logged."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pitgeo.data import PointData
 
-_POSITIONS = ("pos", "pos_out", "pos_latent")
+POSITIONS = ("pos", "pos_out", "pos_latent")
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,18 @@ class UnitBox:
             raise ValueError("Expected a single sample, to be centred by itself (got a batch); transform it before")
         result = copy.copy(data)
         center = box_center(data.pos)
-        for name in _POSITIONS:
+        for name in POSITIONS:
             if name in data:
                 result[name] = (data[name] - center) * self.scale
         result.box_center = center
+        if "origin" in result:  # positions are about it: so far away, single precision holds no other
+            del result.origin
         return result
 
     def inverse(self, data: PointData) -> PointData:
         """A copy of a single sample with its positions as they came."""
         result = copy.copy(data)
-        for name in _POSITIONS:
+        for name in POSITIONS:
             if name in data:
                 result[name] = data[name] / self.scale + data.box_center
         del result.box_center

@@ -9,7 +9,7 @@ import pytest
 
 from pitgeo.fields import FieldTable
 from pitgeo.mesh import Mesh
-from pitgeo.transforms import UnitBox
+from pitgeo.transforms import Compose, UnitBox
 
 random = np.random.default_rng(0)
 AWAY = np.array([3.4e6, 5.6e6])
@@ -48,18 +48,38 @@ def test_the_offset_is_that_of_training(caplog):
     assert FieldTable.parse(plain).offset == ()
 
 
+@pytest.mark.parametrize("target", ["heat", "c"])
+def test_a_mesh_far_from_those_of_training_keeps_its_shape(target):
+    table = FieldTable.infer(NEAR, [], [target])
+    near, far = table.mesh_sample(NEAR), table.mesh_sample(FAR)
+    assert "origin" not in near and np.array_equal(
+        near.pos.numpy(), table.positions(NEAR, target_place(target)).astype("f4")
+    )
+    assert np.allclose(far.origin.numpy(), AWAY + (NEAR.points.max(0) + NEAR.points.min(0)) / 2, atol=1e-9)
+    box = Compose((UnitBox.fit([near]),))
+    assert (box(near).pos - box(far).pos).abs().max() < 1e-6 and "origin" not in box(far)
+    placed = Compose(())(far)  # without a unit box, where it is
+    assert np.array_equal(placed.pos.numpy(), table.positions(FAR, target_place(target)).astype("f4"))
+    assert "origin" not in placed and "origin" in far
+
+
+def target_place(target):
+    return "point" if target == "heat" else "cell"
+
+
 def test_a_loss_that_remains_is_named(caplog, tmp_path):
     caplog.set_level(logging.WARNING)
     table = FieldTable.infer(NEAR, [], ["heat"])
-    table.mesh_sample(NEAR)
-    table.mesh_sample(replace(NEAR, points=NEAR.points + 20))  # far, but fine enough
+    table.warn_of_loss(NEAR)
+    table.warn_of_loss(replace(NEAR, points=NEAR.points + 20))  # far, but fine enough
+    table.mesh_sample(FAR)
     assert not caplog.records
-    table.mesh_sample(replace(FAR, path=tmp_path / "far.vtu"))
+    table.warn_of_loss(replace(FAR, path=tmp_path / "far.vtu"))
     edges = [np.linalg.norm(np.diff(NEAR.points[row], axis=0), axis=1).min() for row in NEAR.cells[0][1]]
     assert f"{tmp_path / 'far.vtu'}: positions up to 5.6e+06 away are held in steps of 0.5" in caplog.text
     assert f"the shortest edge is {min(edges):.2g}, " in caplog.text and "move the meshes to one place" in caplog.text
     caplog.clear()
-    table.mesh_sample(Mesh(FAR.points, point_data=NEAR.point_data))
+    table.warn_of_loss(Mesh(FAR.points, point_data=NEAR.point_data))
     assert "the mesh: positions up to" in caplog.text
     with pytest.raises(ValueError, match="Expected an 'offset' of 2 numbers, or none"):
         replace(table, offset=(1.0,))

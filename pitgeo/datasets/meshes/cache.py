@@ -26,7 +26,7 @@ from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 8
+VERSION = 9
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -212,7 +212,7 @@ def _content(
     else:
         mesh = read(case[0])
         states, notes, times = [table.read_targets(mesh, parameters)], [*mesh.notes], ()
-    pos = {place: table.positions(mesh, place) for place in {table.input_place, *table.output_places}}
+    pos, origin = table.centred(mesh, {table.input_place, *table.output_places})
     inputs, targets = table.read(mesh, parameters), np.concatenate(states)
     low, high = inputs.min(0), inputs.max(0)
     if is_series:  # the last inputs are the state, at all times
@@ -245,6 +245,7 @@ def _content(
         },
     }
     return {
+        "origin": origin,
         "pos": {place: torch.from_numpy(points.astype(np.float32)) for place, points in pos.items()},
         "inputs": torch.from_numpy(inputs.astype(np.float32)),
         "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),

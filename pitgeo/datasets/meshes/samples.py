@@ -139,7 +139,7 @@ def raw_sample(table: FieldTable, reading: Reading) -> PointData:
     pos = {place: points.numpy() for place, points in content["pos"].items()}
     inputs, targets = content["inputs"].numpy(), content["targets"].numpy()
     targets = targets[1] if targets.ndim == 3 else targets  # of a series, the second state
-    return table.sample(pos, inputs, targets, f"{reading.path}: ")
+    return table.sample(pos, inputs, targets, f"{reading.path}: ", origin=content["origin"])
 
 
 def _prepared(table: FieldTable, transform: Transform | None, reading: Reading) -> PointData:
