@@ -190,7 +190,7 @@ def _pairs(cells: Any) -> list[tuple[str, Any]]:
     """Pairs of a type and its nodes."""
     if cells is None:
         return []
-    found = list(cells.items()) if isinstance(cells, Mapping) else cells
+    found: Any = list(cells.items()) if isinstance(cells, Mapping) else cells
     try:
         return [(cell.type, cell.data) if hasattr(cell, "data") else (cell[0], cell[1]) for cell in found]
     except (TypeError, IndexError, KeyError) as error:

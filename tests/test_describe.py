@@ -280,6 +280,14 @@ def test_constant_fields(tmp_path: Path) -> None:
     assert by_check(description) == {} and 'One value a file, so rather inputs: "load"' in description.suggestion
 
 
+def test_fields_at_rest_in_some_files(tmp_path: Path) -> None:
+    values = np.linspace(1, 2, 25)
+    found = findings(tmp_path, plate(0, lift=values), plate(1, lift=0 * values), plate(2, lift=values + 1))
+    assert found["at rest"][0].startswith("point field 'lift': zero throughout in 1 file, first 1.vtu: as a target")
+    loads = [plate(number, load=0 * values + number) for number in range(3)]  # one value a file: an input
+    assert findings(tmp_path, *loads) == {}
+
+
 def test_constant_fields_of_the_mesh(tmp_path: Path) -> None:
     meshes = [replace(plate(seed), field_data={"mach": np.array([0.8])}) for seed in range(2)]
     assert findings(tmp_path, meshes[0]) == {}

@@ -185,6 +185,18 @@ def constant(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     return f"constant ({values}) in {where}: nothing to learn, and no information"
 
 
+def at_rest(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+    """Zero throughout in some files, as without a load or at the first time: no error is relative to zero."""
+    found = [mesh for mesh, facts in field.found if facts.low and not any((*facts.low, *facts.high))]
+    is_input = all(facts.low == facts.high for facts in field.facts)  # one value a file
+    if field.place == "mesh" or not field.is_float or is_input or not found:
+        return None
+    return (
+        f"zero throughout in {_files(len(found))}, first {found[0].label}: as a target, its errors are relative there "
+        f"to its typical size in the files to train on"
+    )
+
+
 def field_units(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     """Pascal and megapascal."""
     pairs = [(mesh, facts.scale) for mesh, facts in field.found]
@@ -244,6 +256,7 @@ FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] =
     "not finite": not_finite,
     "text": text,
     "constant": constant,
+    "at rest": at_rest,
     "field units": field_units,
     "logarithm": logarithm,
     "category": category,

@@ -119,8 +119,8 @@ def _copy(
     for kind, own in names.items():
         if own:
             table = np.zeros((len(own), width), "S1")
-            for row, name in zip(table, own, strict=True):
-                row[: len(name)] = np.frombuffer(name, "S1")
+            for row, stored in zip(table, own, strict=True):
+                row[: len(stored)] = np.frombuffer(stored, "S1")
             made = new.createVariable(f"name_{kind}_var", "S1", (f"num_{kind}_var", letters))
             made.set_auto_maskandscale(False)
             made[:] = table
