@@ -25,7 +25,7 @@ _BY_FORMAT = {
     Format("XDMF", ("pitgeo",)): ".xdmf .xmf",
     Format("ParaView's collection", ("pitgeo",)): ".pvd",
     Format("Exodus", ("pitgeo", "VTK")): ".e .ex2 .exii .exo .exodus .g .gen",
-    Format("CGNS", ("VTK",)): ".cgns",
+    Format("CGNS", ("pitgeo",)): ".cgns",
     Format("EnSight", ("VTK",)): ".case",
     Format("Tecplot", ("meshio", "VTK")): ".dat .tec",
     Format("Abaqus or AVS UCD", ("pitgeo", "VTK")): ".inp",

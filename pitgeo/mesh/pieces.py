@@ -65,7 +65,7 @@ def join(pieces: Sequence[tuple[str, Raw]]) -> Raw:
     )
     same, apart = _seams(whole, owner, ghost)
     welded = int((same != np.arange(len(same))).sum())
-    whole = _welded(whole, same, ghost)
+    whole = weld_points(whole, same, ghost)
     whole, repeated = _without_copies(whole, [len(part.cells) for part in parts])
     whole.notes = [Note("pieces", _words(len(parts), welded, repeated, apart)), *whole.notes]
     return whole
@@ -142,7 +142,7 @@ def _seams(whole: Raw, owner: Numbers, ghost: NDArray[np.bool_]) -> tuple[Number
     rows = _near_others(whole.points, owner)
     if not len(rows):
         return same, []
-    pairs = cKDTree(whole.points[rows]).query_pairs(_tolerance(whole), output_type="ndarray")
+    pairs = cKDTree(whole.points[rows]).query_pairs(tolerance(whole), output_type="ndarray")
     pairs = pairs[owner[rows[pairs[:, 0]]] != owner[rows[pairs[:, 1]]]]
     if not len(pairs):
         return same, []
@@ -193,7 +193,7 @@ def _near_others(points: NDArray[np.float64], owner: Numbers) -> Numbers:
     return np.flatnonzero(near)
 
 
-def _tolerance(whole: Raw) -> float:
+def tolerance(whole: Raw) -> float:
     """How far apart points of two pieces may be to be one."""
     reach = ROUNDING * float(np.abs(whole.points).max())
     shortest = np.inf
@@ -204,7 +204,7 @@ def _tolerance(whole: Raw) -> float:
     return min(reach, EDGES * shortest)
 
 
-def _welded(whole: Raw, same: Numbers, ghost: NDArray[np.bool_]) -> Raw:
+def weld_points(whole: Raw, same: Numbers, ghost: NDArray[np.bool_]) -> Raw:
     """The mesh with every point replaced by the one that it becomes, and without the others."""
     kept = np.flatnonzero(same == np.arange(len(same)))
     if len(kept) == len(same):

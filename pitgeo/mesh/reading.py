@@ -18,6 +18,7 @@ import numpy as np
 from pitgeo.mesh import collection, cut_off, gmsh, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
 from pitgeo.mesh.apart import read_apart
+from pitgeo.mesh.cgns import read_cgns
 from pitgeo.mesh.errors import InputError, UnreadableError
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader, is_risky
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 OWN: dict[str, Callable[[Path], Raw]] = {
     "SU2": read_su2,
     "Exodus": read_exodus,
+    "CGNS": read_cgns,
     "Abaqus or AVS UCD": read_abaqus,
 }
 """Readers of pitgeo, for formats that the others do not read rightly, by the name of the format."""
