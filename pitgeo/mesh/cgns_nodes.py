@@ -68,6 +68,7 @@ class Node:
 
     def _followed(self, group: h5py.Group, key: bytes) -> h5py.Group | None:
         """A group by its name, or what it links to; nothing where there are values alone."""
+        name = decode(key)
         for _ in range(LINKS):
             try:
                 found = group[key]
@@ -75,18 +76,16 @@ class Node:
                 is_other = group.id.links.get_info(key).type == h5py.h5l.TYPE_EXTERNAL
                 file = f"the file {decode(group.id.links.get_val(key)[0])!r}" if is_other else "another node"
                 advice = "put it beside this file, or write all into one file"
-                name = decode(key).strip()
                 raise self.refusal(f"{file}, to which {name!r} links", "none that can be read", advice) from error
             if not isinstance(found, h5py.Group):
                 return None
             if _attribute(found, "type") != "LK":
                 return found
             if " link" not in found:
-                what = f"the link of {decode(key)!r}"
-                raise self.refusal(what, "nothing that can be followed", "write all into one file")
+                raise self.refusal(f"the link of {name!r}", "nothing that can be followed", "write all into one file")
             group, key = found, b" link"
         what = f"at most {LINKS} links after each other"
-        raise self.refusal(what, f"more from {decode(key)!r}", "write all into one file")
+        raise self.refusal(what, f"more from {name!r}", "write all into one file")
 
     def all(self, *labels: str) -> list[Node]:
         """The nodes under this one of some labels."""

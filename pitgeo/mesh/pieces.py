@@ -142,12 +142,21 @@ def _seams(whole: Raw, owner: Numbers, ghost: NDArray[np.bool_]) -> tuple[Number
     rows = _near_others(whole.points, owner)
     if not len(rows):
         return same, []
-    pairs = cKDTree(whole.points[rows]).query_pairs(tolerance(whole), output_type="ndarray")
-    pairs = pairs[owner[rows[pairs[:, 0]]] != owner[rows[pairs[:, 1]]]]
-    if not len(pairs):
-        return same, []
-    graph = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(len(rows), len(rows)))
+    places, place_of = np.unique(whole.points[rows], axis=0, return_inverse=True)  # an axis has many points at a place
+    place_of = place_of.ravel()
+    low, high = np.full(len(places), len(owner)), np.full(len(places), -1)
+    np.minimum.at(low, place_of, owner[rows])
+    np.maximum.at(high, place_of, owner[rows])
+    pairs = cKDTree(places).query_pairs(tolerance(whole), output_type="ndarray")
+    pairs = pairs[np.minimum(*low[pairs.T]) < np.maximum(*high[pairs.T])]  # of several pieces
+    graph = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(len(places), len(places)))
     _, labels = connected_components(graph, directed=False)
+    is_seam = low < high
+    is_seam[pairs] = True
+    chosen = is_seam[place_of]
+    rows, labels = rows[chosen], labels[place_of[chosen]]
+    if not len(rows):
+        return same, []
     order = np.lexsort((rows, ghost[rows], labels))  # of each place, first the owner, then copies
     labels, rows = labels[order], rows[order]
     starts = np.diff(labels, prepend=-1) != 0
