@@ -215,7 +215,7 @@ def test_names_are_made_different_and_printable():
     notes = []
     given = ["T (2)", "T", "T", "T", "\udcf6", "\ud800", "a\u2028b", "\x1b[0m", "a\tb", "\u200b"]
     names = each_once(given, "field", notes)
-    assert names == ["T (2)", "T", "T (3)", "T (4)", "ö", "?", "a_b", "_[0m", "a_b", "\u200b"]
+    assert names == ["T (2)", "T", "T (3)", "T (4)", "ö", "?", "a_b", "_[0m", "a_b (2)", "\u200b"]
     assert len(notes) == 7 and all(note.text.isprintable() for note in notes[:2])
     assert each_once([b"\x80\x81"], "field", notes) == ["€_"]
 
