@@ -69,8 +69,8 @@ def check_free(output: Path) -> None:
     found = [name for name in RESULTS if (output / name).exists()]
     if found:
         raise ValueError(
-            f"Expected {output} to hold no other run (got {', '.join(found)}); go on with it by --resume, choose "
-            f"another folder by --output, or delete it by --overwrite"
+            f"Expected {output} to hold no other run (got {', '.join(found)}); choose another folder as "
+            f"'output', go on with it (resume), or delete it (overwrite)"
         )
 
 
