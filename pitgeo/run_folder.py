@@ -60,18 +60,18 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def check_free(output: Path) -> None:
+def check_free(
+    output: Path,
+    advice: str = "go on with it by --resume, choose another folder by --output, or delete it by --overwrite",
+) -> None:
     """Refuse a folder that holds a run.
 
     Raises:
-        ValueError: If there are results.
+        ValueError: If there are results; the message ends in the advice.
     """
     found = [name for name in RESULTS if (output / name).exists()]
     if found:
-        raise ValueError(
-            f"Expected {output} to hold no other run (got {', '.join(found)}); choose another folder as "
-            f"'output', go on with it (resume), or delete it (overwrite)"
-        )
+        raise ValueError(f"Expected {output} to hold no other run (got {', '.join(found)}); {advice}")
 
 
 def read_start(config: RunConfig) -> dict[str, Any] | None:

@@ -101,7 +101,7 @@ def train_surrogate(
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
     advice = "write them to files, and train with a configuration as configs/meshes.toml"
     require_one_process(config.training, "to train on meshes in memory", advice)
-    check_free(output)
+    check_free(output, "choose another folder as 'output', or delete this one")
     for earlier in folder.glob("sample_*.vtu"):
         earlier.unlink()
     for number, mesh in enumerate(meshes):
