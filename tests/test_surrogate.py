@@ -64,7 +64,7 @@ def test_training_in_one_call(tmp_path):
     again = model.predict_mesh([{"points": place, "w": w, "cells": {"triangle": cells}}, samples[0]])
     assert np.array_equal(again[0].point_data["u_prediction"], found.point_data["u_prediction"]) and len(again) == 2
     assert (tmp_path / "run" / "report.html").exists() and len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
-    with pytest.raises(ValueError, match="hold no other run .*; choose another folder as 'output'"):
+    with pytest.raises(ValueError, match=r"hold no other run .*; choose another folder as 'output'"):
         train_surrogate(samples[:4], ["u"], tmp_path / "run", settings=SMALL, progress=False)
     assert len(list((tmp_path / "run-meshes").glob("*.vtu"))) == 8
 
