@@ -160,6 +160,19 @@ def test_orphan_points(tmp_path: Path) -> None:
     assert findings(tmp_path, replace(plate(), cells=())) == {}
 
 
+def test_repeated_cells(tmp_path: Path) -> None:
+    mesh = plate()
+    twice = replace(mesh, cells=(*mesh.cells, ("quad", QUADS[:3, [1, 2, 3, 0]])))
+    found = findings(tmp_path, mesh, twice)
+    assert found["repeated cells"] == ["1.vtu: 3 cells have the nodes of another, and count twice (in 1 of 2 files)"]
+    assert "repeated cells" not in findings(tmp_path / "other", mesh)
+
+
+def test_numbers_of_pieces_are_no_field(tmp_path: Path) -> None:
+    mesh = plate().with_cell_data("pitgeo:piece", np.arange(len(QUADS)) // 4)
+    assert not [field for field in describe(written(tmp_path, mesh)).fields if field.name == "pitgeo:piece"]
+
+
 def test_duplicated_points(tmp_path: Path) -> None:
     points = plate().points.copy()
     points[7] = points[3]

@@ -81,6 +81,11 @@ def duplicates(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     yield from _counted(meshes, lambda mesh: mesh.duplicates, "points lie exactly on another; a field may jump there")
 
 
+def repeated_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Cells that are in a file twice: they count twice in every mean over cells."""
+    yield from _counted(meshes, lambda mesh: mesh.repeated, "cells have the nodes of another, and count twice")
+
+
 def degenerate_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     """Cells without length, area or volume."""
     yield from _counted(meshes, lambda mesh: mesh.flaws.degenerate, "cells have no length, area or volume")
@@ -241,6 +246,7 @@ MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
     "large meshes": large_meshes,
     "orphan points": orphans,
     "duplicated points": duplicates,
+    "repeated cells": repeated_cells,
     "degenerate cells": degenerate_cells,
     "inverted cells": turned_cells,
     "unwritable formats": unwritable_formats,

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from pitgeo.describe.cells import CellFlaws, flaws
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.pieces import PIECE
+from pitgeo.mesh.twins import first_of
 from pitgeo.mesh.writing import refusal
 
 Place = Literal["points", "cells", "mesh"]
@@ -98,6 +101,7 @@ class MeshFacts:
         normal: Of the plane that all points of a mesh in 3D lie in, if they do.
         orphans: Points of no cell.
         duplicates: Points that lie where an earlier one lies.
+        repeated: Cells with the nodes of an earlier one.
         flaws: Degenerate and turned cells.
         fields: Fields of points, cells and the whole mesh.
         sets: Names of the sets of points and of cells.
@@ -118,6 +122,7 @@ class MeshFacts:
     normal: tuple[float, ...] | None
     orphans: int
     duplicates: int
+    repeated: int
     flaws: CellFlaws
     fields: tuple[FieldFacts, ...]
     sets: tuple[tuple[Place, str], ...]
@@ -164,6 +169,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         normal=_normal(points),
         orphans=_orphans(mesh),
         duplicates=_duplicates(points),
+        repeated=_repeated(mesh),
         flaws=flaws(points, mesh.cells),
         fields=tuple(fields),
         sets=tuple([("points", name) for name in mesh.point_sets] + [("cells", name) for name in mesh.cell_sets]),
@@ -205,6 +211,8 @@ def fields_of(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
     for name, values in mesh.point_data.items():
         yield "points", name, np.asarray(values).reshape(len(mesh.points), -1)
     for name, blocks in mesh.cell_data.items():
+        if name == PIECE:  # made by the reader
+            continue
         flat = [np.asarray(values).reshape(len(values), -1) for values in blocks if len(values)]
         widths = sorted({values.shape[1] for values in flat})
         if len(widths) > 1:
@@ -236,6 +244,11 @@ def _orphans(mesh: Mesh) -> int:
 def _duplicates(points: NDArray[np.float64]) -> int:
     ordered = points[np.lexsort(points.T)]
     return int((ordered[1:] == ordered[:-1]).all(1).sum())
+
+
+def _repeated(mesh: Mesh) -> int:
+    first = first_of([(dimension(kind), nodes) for kind, nodes in mesh.cells])
+    return int((first != np.arange(len(first))).sum())
 
 
 def _normal(points: NDArray[np.float64]) -> tuple[float, ...] | None:

@@ -8,10 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.geometry.cells import Block, blocks_of, boundary_pieces, by_piece, pieces_of, top_blocks, weld
+from pitgeo.geometry.cells import (
+    Block,
+    blocks_of,
+    boundary_faces,
+    boundary_pieces,
+    by_piece,
+    pieces_of,
+    top_blocks,
+    weld,
+    without_seams,
+)
 from pitgeo.geometry.distance import distance_to
 from pitgeo.mesh import Mesh
-
 
 ON = 1e-3
 """The center of a face lies on another piece if it is no farther from it than this part of the face's size."""
@@ -27,11 +36,7 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
         ValueError: If there are no such faces.
     """
     dimension, top = top_blocks(blocks_of(mesh))
-    parts = by_piece(mesh, top)
-    if len(parts) == 1:
-        pieces = boundary_pieces(weld(mesh.points, top, "apart"))
-    else:
-        pieces = _without_seams(mesh.points, [boundary_pieces(weld(mesh.points, part, "apart")) for part in parts])
+    pieces = _boundary(mesh, top)
     if not pieces:
         where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
@@ -41,14 +46,21 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
     return distance_to(queries, mesh.points, pieces)
 
 
-def _without_seams(
-    points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]
-) -> list[NDArray[np.int64]]:
-    """The faces of several pieces without those whose center lies on a face of another piece."""
+def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
+    """The pieces of the faces that belong to one cell only, and are no seam of the pieces of the mesh."""
+    parts = [boundary_faces(weld(mesh.points, part, "apart")) for part in by_piece(mesh, top)]
+    if len(parts) > 1:
+        parts = without_seams(mesh.points, parts)
+    pieces = [[piece for faces in part for piece in faces.cut()] for part in parts]
+    return pieces[0] if len(parts) == 1 else _off_others(mesh.points, pieces)
+
+
+def _off_others(points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
+    """The faces of several pieces without those whose center lies on a face of another piece: where nodes hang."""
     found: list[NDArray[np.int64]] = []
     for number, own in enumerate(faces):
-        others = [part for other, parts in enumerate(faces) if other != number for part in parts]
-        for part in own:
+        others = [part for other, parts in enumerate(faces) if other != number for part in parts if len(part)]
+        for part in (part for part in own if len(part)):
             corners = points[part]
             size = np.ptp(corners, axis=1).max(1)
             gap = distance_to(corners.mean(1), points, others) if others else np.full(len(part), np.inf)
@@ -93,5 +105,5 @@ def _point_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[n
     chosen[np.asarray(mesh.point_sets.get(name, ()), np.int64)] = True
     _, top = top_blocks(blocks)
     lower = [block for block in blocks if block.kind.dimension < mesh.points.shape[1]]
-    pieces = boundary_pieces(top) + pieces_of(lower)
+    pieces = _boundary(mesh, top) + pieces_of(lower)
     return [np.flatnonzero(chosen)[:, None], *(piece[chosen[piece].all(1)] for piece in pieces)]

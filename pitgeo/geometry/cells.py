@@ -89,32 +89,87 @@ def pieces_of(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
     return [block.nodes[:, piece] for block in blocks for piece in block.kind.pieces]
 
 
+class Faces(NamedTuple):
+    """Faces of cells of one block: the nodes of their cells, and the places of the corners and pieces among those."""
+
+    nodes: NDArray[np.int64]
+    corners: Nodes
+    pieces: tuple[Nodes, ...]
+
+    def cut(self) -> list[NDArray[np.int64]]:
+        """The pieces of all faces, ``[pieces, corners]`` a kind of piece."""
+        return [self.nodes[:, piece] for piece in self.pieces]
+
+
 def boundary_pieces(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
     """The pieces of all faces that belong to one cell only, ``[pieces, corners]`` a kind of piece.
 
     A cell that is listed twice counts once.
     """
+    return [piece for faces in boundary_faces(blocks) for piece in faces.cut()]
+
+
+def boundary_faces(blocks: Sequence[Block]) -> list[Faces]:
+    """The faces that belong to one cell only; a cell that is listed twice counts once."""
     blocks = _each_once(blocks)
-    faces = [(block.nodes, corners, pieces) for block in blocks for corners, pieces in block.kind.faces]
+    faces = [(Faces(block.nodes, *face), block.kind.dimension) for block in blocks for face in block.kind.faces]
     if not faces:
         return []
-    width = max(len(corners) for _, corners, _ in faces)
-    sorted_corners = [np.sort(nodes[:, corners], 1) for nodes, corners, _ in faces]
-    keys = np.concatenate(
-        [np.pad(key, [(0, 0), (0, width - key.shape[1])], constant_values=-1) for key in sorted_corners]
-    )
-    order = np.lexsort(keys.T)
-    changes = np.ones(len(keys) + 1, bool)  # where in this order another face begins
-    changes[1:-1] = (keys[order[1:]] != keys[order[:-1]]).any(1)
+    keys = face_keys([own for own, _ in faces])
+    least = np.concatenate([np.full(len(own.nodes), dimension) for own, dimension in faces])
+    is_flat = (keys >= 0).sum(1) < least  # a face that repeated nodes make an edge or a point
+    order, changes = _ordered(keys)
     alone = np.empty(len(keys), bool)
     alone[order] = changes[1:] & changes[:-1]
-    masks = np.split(alone, np.cumsum([len(nodes) for nodes, _, _ in faces])[:-1])
-    return [
-        nodes[mask][:, piece]
-        for (nodes, _, pieces), mask in zip(faces, masks, strict=True)
-        if mask.any()
-        for piece in pieces
-    ]
+    ends = np.cumsum([len(own.nodes) for own, _ in faces])[:-1]
+    masks = np.split(alone & ~is_flat, ends)
+    return [own._replace(nodes=own.nodes[mask]) for (own, _), mask in zip(faces, masks, strict=True) if mask.any()]
+
+
+def without_seams(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]]) -> list[list[Faces]]:
+    """The faces of every part without those whose corners are at the places of those of another part's face."""
+    _, inverse = np.unique(points, axis=0, return_inverse=True)
+    places = inverse.reshape(-1)
+    faces = [own._replace(nodes=places[own.nodes]) for part in parts for own in part]
+    if not faces:
+        return [list(part) for part in parts]
+    keys = face_keys(faces)
+    part_of = np.repeat([number for number, part in enumerate(parts) for _ in part], [len(own.nodes) for own in faces])
+    order, changes = _ordered(keys)
+    group = np.cumsum(changes[:-1]) - 1
+    low, high = np.full(group[-1] + 1, len(parts)), np.full(group[-1] + 1, -1)
+    np.minimum.at(low, group, part_of[order])
+    np.maximum.at(high, group, part_of[order])
+    keep = np.empty(len(keys), bool)
+    keep[order] = (low == high)[group]
+    masks = iter(np.split(keep, np.cumsum([len(own.nodes) for own in faces])[:-1]))
+    return [[own._replace(nodes=own.nodes[next(masks)]) for own in part] for part in parts]
+
+
+def face_keys(faces: Sequence[Faces]) -> NDArray[np.int64]:
+    """A row for each face, the same for faces with the same corners in any order."""
+    width = max(len(own.corners) for own in faces)
+    return np.concatenate([_distinct(own.nodes[:, own.corners], width) for own in faces])
+
+
+def _ordered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """An order in which equal rows follow one another, and where in it others begin, the end included."""
+    order = np.lexsort(keys.T)
+    changes = np.ones(len(keys) + 1, bool)
+    changes[1:-1] = (keys[order[1:]] != keys[order[:-1]]).any(1)
+    return order, changes
+
+
+def _distinct(corners: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """The corners of faces in order, each once, and -1 up to the width."""
+    keys = np.sort(corners, 1)
+    again = keys[:, 1:] == keys[:, :-1]
+    if again.any():
+        keys[:, 1:][again] = -1
+        keys = -np.sort(-keys, 1)
+    elif keys.shape[1] > 1:
+        keys = keys[:, ::-1]
+    return np.pad(keys, [(0, 0), (0, width - keys.shape[1])], constant_values=-1)
 
 
 def _each_once(blocks: Sequence[Block]) -> list[Block]:

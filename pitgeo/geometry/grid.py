@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,13 @@ from numpy.typing import NDArray
 
 from pitgeo._vtk import pyvista
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base
+
+NUMBERS = {kind: number for number, kind in VTK_TYPES.items()}
+LINEAR = {"CURVE": "line", "QUADRILATERAL": "quad", "TETRAHEDRON": "tetra"}
+"""Names of linear cells that are not those of VTK's cells of any order in small letters."""
+
+MAX_ORDER = 10
 
 
 def grid_of(mesh: Mesh) -> Any:
@@ -23,19 +29,45 @@ def grid_of(mesh: Mesh) -> Any:
         ValueError: If VTK has no such cells.
     """
     points = mesh.points_in_space()
-    cells = [SimpleNamespace(type=kind, data=nodes) for kind, nodes in mesh.cells if len(nodes)]
+    cells = [(kind, nodes) for kind, nodes in mesh.cells if len(nodes)]
     if not cells:
-        cells = [SimpleNamespace(type="vertex", data=np.arange(len(points))[:, None])]
-    try:
-        return pyvista().from_meshio(
-            SimpleNamespace(points=points, cells=cells, cell_sets={}, point_data={}, cell_data={})
-        )
-    except KeyError as error:
-        where = f"{mesh.path}: " if mesh.path else ""
+        cells = [("vertex", np.arange(len(points))[:, None])]
+    types, rows = [], []
+    for kind, nodes in cells:
+        types.append(np.full(len(nodes), _number(mesh, kind, nodes.shape[1]), np.uint8))
+        rows.append(np.insert(nodes, 0, nodes.shape[1], axis=1).ravel())
+    return pyvista().UnstructuredGrid(np.concatenate(rows), np.concatenate(types), points)
+
+
+def _number(mesh: Mesh, kind: str, width: int) -> int:
+    """VTK's number of a type of cells.
+
+    Raises:
+        ValueError: If VTK has no such cells, or their nodes are not in the cell.
+    """
+    last = base(kind)
+    if kind.startswith("VTK_") and CORNERS.get(last) == width:  # of order 1
+        return NUMBERS[LINEAR.get(last, last.lower())]
+    is_known = kind in NUMBERS and not kind.startswith(("VTK_BEZIER", "VTK_LAGRANGE_PYRAMID"))
+    if not is_known or (kind.startswith("VTK_") and width not in _widths(last)):
         raise ValueError(
-            f"{where}Expected cells of a type that VTK has (got {error.args[0]!r}); save the mesh with cells of order "
-            f"1 or 2"
-        ) from error
+            f"{mesh.where}Expected cells of a type that VTK has, with nodes on the cell, as many in all directions "
+            f"(got {kind!r} of {width} nodes); save the mesh with cells of order 1 or 2"
+        )
+    return NUMBERS[kind]
+
+
+def _widths(name: str) -> set[int]:
+    """How many nodes the Lagrange cells of a shape have, by their orders."""
+    orders = range(1, MAX_ORDER + 1)
+    return {
+        "CURVE": {n + 1 for n in orders},
+        "TRIANGLE": {(n + 1) * (n + 2) // 2 for n in orders} | {7},
+        "QUADRILATERAL": {(n + 1) ** 2 for n in orders},
+        "TETRAHEDRON": {(n + 1) * (n + 2) * (n + 3) // 6 for n in orders} | {15},
+        "HEXAHEDRON": {(n + 1) ** 3 for n in orders},
+        "WEDGE": {(n + 1) ** 2 * (n + 2) // 2 for n in orders} | {21},
+    }.get(name, set())
 
 
 def solid(points: NDArray[np.float64]) -> NDArray[np.float64]:

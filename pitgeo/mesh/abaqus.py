@@ -21,6 +21,7 @@ from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
+from pitgeo.mesh.ucd import is_ucd, read_ucd
 
 REFUSED = (
     *("INCLUDE", "NFILL", "NCOPY", "NMAP", "ADJUST", "ELCOPY", "IMPORT", "IMPERFECTION"),
@@ -34,13 +35,12 @@ def read_abaqus(path: Path) -> Raw:
 
     Raises:
         InputError: If the file is broken, or holds what is not followed.
-        ValueError: If it is of another program, AVS, whose files have the same ending.
+        ValueError: If it is of another program, AVS, whose files have the same ending, and broken.
     """
     reader = _Reader()
     text = read_text(path, reader.notes)
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    if re.fullmatch(r"\s*\d+(\s+\d+){4}\s*", first):
-        raise ValueError("it is no file of Abaqus, but AVS UCD")
+    if is_ucd(text):
+        return read_ucd(path)
     try:
         for block in blocks(text):
             reader.take(block)

@@ -27,10 +27,10 @@ _BY_FORMAT = {
     Format("Exodus", ("pitgeo", "VTK")): ".e .ex2 .exii .exo .exodus .g .gen",
     Format("CGNS", ("pitgeo",)): ".cgns",
     Format("EnSight", ("VTK",)): ".case",
-    Format("Tecplot", ("meshio", "VTK")): ".dat .tec",
+    Format("Tecplot", ("pitgeo",)): ".dat .tec",
     Format("Abaqus or AVS UCD", ("pitgeo", "VTK")): ".inp",
-    Format("AVS UCD", ("VTK",)): ".avs",
-    Format("Gmsh", ("meshio",)): ".msh",
+    Format("AVS UCD", ("pitgeo", "VTK")): ".avs",
+    Format("Gmsh", ("pitgeo",)): ".msh",
     Format("SU2", ("pitgeo",)): ".su2",
     Format("Nastran", ("meshio",)): ".bdf .fem .nas",
     Format("MED", ("meshio",)): ".med",
@@ -44,7 +44,6 @@ _BY_FORMAT = {
     Format("DOLFIN XML", ("meshio",)): ".xml",
     Format("UGRID", ("meshio",)): ".ugrid",
     Format("FLAC3D", ("meshio",)): ".f3grid",
-    Format("Kratos", ("meshio",)): ".mdpa",
 }
 
 FORMATS: dict[str, Format] = {ending: format_ for format_, endings in _BY_FORMAT.items() for ending in endings.split()}

@@ -14,6 +14,9 @@ from pitgeo.mesh.raw import Raw
 MARKS = ("vtkGhostType", "vtkGhostLevels", "avtGhostZones", "avtGhostNodes")
 """Arrays that mark ghosts: those of VTK, of VTK before version 6.3, and of VisIt."""
 
+KIND = "ghost cells"
+"""The kind of the note of what is left out."""
+
 CELL_COPY, CELL_REFINED, CELL_HIDDEN = 1, 8, 32
 POINT_COPY, POINT_HIDDEN = 1, 2
 """Bits of ``vtkGhostType``: a copy of another piece's, covered by finer cells, hidden."""
@@ -68,8 +71,13 @@ def without_ghosts(raw: Raw) -> Raw:
         for name, sets in raw.cell_sets.items()
     }
     stays = ~hidden & ~(_used(raw.cells, count) & ~_used(result.cells, count))
-    result.notes.append(Note("ghost cells", f"{left_out:,} ghost or hidden cells are left out"))
+    result.notes.append(left_out_note(left_out))
     return _without_points(result, stays)
+
+
+def left_out_note(count: int) -> Note:
+    """What is said of ghost and hidden cells that were left out."""
+    return Note(KIND, f"{count:,} ghost or hidden cells are left out")
 
 
 def _without_points(raw: Raw, stays: NDArray[np.bool_]) -> Raw:

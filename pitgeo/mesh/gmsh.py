@@ -1,20 +1,24 @@
-"""Fields of Gmsh files, which meshio takes for those of the points and cells in their order, whatever their numbers."""
+"""Gmsh files: meshio gives fields to points and cells in their order, and knows neither partitions nor all groups."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.ghosts import left_out_note
+from pitgeo.mesh.gmsh_listing import Cells, Listing, cells_of, read_listing
+from pitgeo.mesh.gmsh_words import Numbers, head, sections
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.raw import Raw
 
-Numbers = NDArray[np.int64]
 Things = Literal[b"Nodes", b"Elements"]
 
 KINDS: dict[bytes, Things] = {b"NodeData": b"Nodes", b"ElementData": b"Elements"}
@@ -23,41 +27,74 @@ KINDS: dict[bytes, Things] = {b"NodeData": b"Nodes", b"ElementData": b"Elements"
 WHOLE = b"PitgeoFieldData"
 """The section of a file that holds numbers and texts of the mesh as a whole, in JSON; other programs pass over it."""
 
-NODES = {
-    **{1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8},
-    **{17: 20, 18: 15, 19: 13, 20: 9, 21: 10, 22: 12, 23: 15, 24: 15, 25: 21, 26: 4, 27: 5, 28: 6, 29: 20, 30: 35},
-    **{31: 56, 36: 16, 37: 25, 38: 36, 42: 28, 43: 36, 44: 45, 45: 55, 46: 66, 47: 49, 48: 64, 49: 81, 50: 100},
-    **{51: 121, 62: 7, 63: 8, 64: 9, 65: 10, 66: 11, 92: 64, 93: 125},
-}
-"""How many nodes a cell has, by Gmsh's number of its type."""
-
 ROW = re.compile(rb'^[^\S\n]*(\d+)[^\S\n]+(-?\d+)[^\S\n]+"?(.*?)"?[^\S\n]*$', re.MULTILINE)
 """A physical group: its dimension, its tag, and its name."""
 
 
-def tidy_gmsh(path: Path, folder: Path) -> Path:
-    """A copy without fields, which meshio splits wrongly, and with numbers for names, some of which it fails on.
+def read_gmsh(path: Path) -> Raw:
+    """Read a file of version 2, 4.0 or 4.1, with the fields on its points and elements.
 
-    The file itself where there are none.
+    Ghost elements are left out. An element that is listed once for each of its physical groups is one cell, in all of
+    their sets.
+
+    Raises:
+        ValueError: If it is not as the format says, or of another version.
     """
-    content = path.read_bytes()
-    found = [(*found.span(), b"") for kind in KINDS for found in spans(content, kind)]
-    for section in spans(content, b"PhysicalNames")[-1:]:
-        rows = [b'%b %b "%d"\n' % (axes, tag, number) for number, (axes, tag, _) in enumerate(_physical(content))]
-        found.append((*section.span(1), b"%d\n%b" % (len(rows), b"".join(rows))))
-    if not found:
-        return path
-    for start, end, other in sorted(found, reverse=True):
-        content = content[:start] + other + content[end:]
-    copy = folder / path.name
-    copy.write_bytes(content)
-    return copy
+    content, notes = path.read_bytes(), list[Note]()
+    listing = read_listing(content)
+    cells = cells_of(listing)
+    raw = Raw(listing.positions[cells.stays], cells.blocks, notes=notes)
+    if listing.dim_tags is not None:
+        raw.point_data["gmsh:dim_tags"] = listing.dim_tags[cells.stays]
+    _groups(raw, listing, cells, content)
+    targets = {
+        b"NodeData": (listing.points, np.where(cells.stays, np.cumsum(cells.stays) - 1, -1), len(raw.points)),
+        b"ElementData": (listing.numbers, cells.cell_of, sum(len(nodes) for _, nodes in cells.blocks)),
+    }
+    for kind, (numbers, places, count) in targets.items():
+        found = _read_fields(content, kind, numbers, places, count, notes)
+        if kind == b"NodeData":
+            raw.point_data.update(found)
+        else:
+            ends = np.cumsum([len(nodes) for _, nodes in cells.blocks])[:-1]
+            raw.cell_data.update({name: np.split(values, ends) for name, values in found.items()})
+    for section in sections(content, WHOLE)[:1]:
+        raw.field_data.update({name: np.asarray(values) for name, values in json.loads(section).items()})
+    for name in (b"ElementNodeData", b"InterpolationScheme"):
+        if sections(content, name):
+            notes.append(Note("left out", f"${name.decode()} is left out"))
+    return raw
 
 
-def physical_names(content: bytes, notes: list[Note]) -> dict[str, str]:
-    """The physical names of a file by the numbers that :func:`tidy_gmsh` gives them."""
-    names = each_once((name for _, _, name in _physical(content)), "physical name", notes)
-    return {str(number): name for number, name in enumerate(names)}
+def _groups(raw: Raw, listing: Listing, cells: Cells, content: bytes) -> None:
+    """The tags of the cells, and the sets that physical names stand for."""
+    flat = [part.physical for part in listing.elements]
+    ends = np.cumsum([0, *(len(nodes) for _, nodes in cells.blocks)])
+    first = np.full(ends[-1], -1)  # the first element of every cell
+    listed = np.flatnonzero(cells.cell_of >= 0)[::-1]
+    first[cells.cell_of[listed]] = listed
+    if flat and (listing.version == "2" or any(tags.any() for tags in flat)):
+        tags = np.concatenate([tags[:, 0] for tags in flat])[first]
+        raw.cell_data["gmsh:physical"] = np.split(tags, ends[1:-1])
+    if flat:
+        tags = np.concatenate([part.geometrical for part in listing.elements])[first]
+        raw.cell_data["gmsh:geometrical"] = np.split(tags, ends[1:-1])
+    ghosts, again = int((cells.cell_of < 0).sum()), int((cells.cell_of >= 0).sum()) - int(ends[-1])
+    if ghosts:
+        raw.notes.append(left_out_note(ghosts))
+    if again:
+        words = f"{again:,} elements that are listed again for another physical group are one cell with the first"
+        raw.notes.append(Note("repeated cells", words))
+    rows = _physical(content)
+    names = each_once((name for _, _, name in rows), "physical name", raw.notes)
+    for name, (axes, tag, _) in zip(names, rows, strict=True):
+        raw.field_data[name] = np.array([int(tag), int(axes)])
+        is_member = [
+            (part.physical == int(tag)).any(1) & (dimension(part.kind) == int(axes)) for part in listing.elements
+        ]
+        members = np.unique(cells.cell_of[np.flatnonzero(np.concatenate([np.zeros(0, bool), *is_member]))])
+        members = members[members >= 0]
+        raw.cell_sets[name] = [members[(members >= start) & (members < end)] - start for start, end in pairwise(ends)]
 
 
 def _physical(content: bytes) -> list[tuple[bytes, bytes, bytes]]:
@@ -72,79 +109,52 @@ def field_names(content: bytes, kind: bytes, notes: list[Note]) -> dict[bytes, s
     return dict(zip(stored, each_once(stored, "field", notes), strict=True))
 
 
-def read_fields(path: Path, sizes: Mapping[Things, int], notes: list[Note]) -> dict[bytes, dict[str, NDArray[Any]]]:
-    """The fields ``NodeData`` and ``ElementData``, by the numbers of points and cells; where there is none, NaN.
+def _read_fields(
+    content: bytes, kind: bytes, numbers: Numbers, targets: Numbers, count: int, notes: list[Note]
+) -> dict[str, NDArray[Any]]:
+    """The fields of points or cells; where there is no value, NaN.
 
     Args:
-        path: The file.
-        sizes: How many points and cells there are.
-        notes: Gets a note where one of several fields is chosen.
-
-    Raises:
-        ValueError: If the numbers of the points or cells of this version are not known here.
+        content: The file.
+        kind: The name of the sections.
+        numbers: The numbers of the points or elements in the file.
+        targets: The place of each in the mesh, -1 if it has none.
+        count: How many places there are.
+        notes: Gets a note where one of several values or fields is chosen.
     """
-    content = path.read_bytes()
-    result: dict[bytes, dict[str, NDArray[Any]]] = {kind: {} for kind in KINDS}
-    for kind, things in KINDS.items():
-        found = sections(content, kind)
-        if not found:
-            continue
-        own = numbers_of(content, things)
-        if own is None or len(own) != sizes[things] or len(np.unique(own)) < len(own):
+    found, result = sections(content, kind), dict[str, NDArray[Any]]()
+    things = KINDS[kind].decode().lower()
+    order, names = np.argsort(numbers, kind="stable"), field_names(content, kind, notes)
+    if found and len(np.unique(numbers)) < len(numbers):
+        raise ValueError(f"Expected fields on {things} of different numbers (got several of one); save it as .vtu")
+    for section in found:
+        stored, own, values = _field(section, head(content)[1])
+        name = names[stored]
+        places = np.searchsorted(numbers, own, sorter=order).clip(max=max(len(numbers) - 1, 0))
+        if len(own) and (not len(numbers) or not np.array_equal(numbers[order[places]], own)):
+            strange = np.setdiff1d(own, numbers)[:3].tolist()
             raise ValueError(
-                f"{path}: Expected fields on {things.decode().lower()} of numbers that are known, each once (got a "
-                f"file of version {head(content)[0].decode() or 'unknown'} with others); save it as .vtu, or in "
-                f"version 4.1"
+                f"Expected values of {name!r} on {things} that are there (got some on the numbers {strange}); write "
+                f"the field again, or leave it out"
             )
-        order, names = np.argsort(own), field_names(content, kind, notes)
-        for section in found:
-            stored, numbers, values = _field(section, head(content)[1])
-            name = names[stored]
-            places = np.searchsorted(own, numbers, sorter=order).clip(max=len(own) - 1)
-            if not np.array_equal(own[order[places]], numbers):
-                strange = np.setdiff1d(numbers, own)[:3].tolist()
-                raise ValueError(
-                    f"{path}: Expected values of {name!r} on {things.decode().lower()} that are there (got some on the "
-                    f"numbers {strange}); write the field again, or leave it out"
-                )
-            if name in result[kind]:
-                notes.append(Note("one of several fields", f"the last of several fields {name!r} is read"))
-            whole = np.full((len(own), values.shape[1]), np.nan)
-            whole[order[places]] = values
-            result[kind][name] = whole[:, 0] if whole.shape[1] == 1 else whole
+        if name in result:
+            notes.append(Note("one of several fields", f"the last of several fields {name!r} is read"))
+        places = order[places] if len(own) else own
+        result[name] = _spread(name, places, targets, values, count, notes)
     return result
 
 
-def read_field_data(content: bytes) -> dict[str, NDArray[Any]]:
-    """Numbers and texts of the mesh as a whole that are not Gmsh's own."""
-    found = sections(content, WHOLE)
-    return {name: np.asarray(values) for name, values in json.loads(found[0]).items()} if found else {}
-
-
-def head(content: bytes) -> tuple[bytes, bool]:
-    """The version of a file, and whether it is binary; no version if it has no head."""
-    found = re.search(rb"\$MeshFormat\s*\n\s*(\S+)\s+([01])\s+8", content[:1000])
-    return (found.group(1), found.group(2) == b"1") if found else (b"", False)
-
-
-def sections(content: bytes, name: bytes) -> list[bytes]:
-    """What the sections of a name hold."""
-    return [content[slice(*found.span(1))] for found in spans(content, name)]
-
-
-def spans(content: bytes, name: bytes) -> list[re.Match[bytes]]:
-    """Where the sections of a name are, and what they hold as the first group."""
-    pattern = rb"^\$" + name + rb"\s*?\n(.*?)^\$End" + name + rb"[^\S\n]*\n?"
-    return list(re.finditer(pattern, content, re.DOTALL | re.MULTILINE))
-
-
-def numbers_of(content: bytes, things: Things) -> Numbers | None:
-    """The numbers of the points or cells of a file, in its order; nothing where the version is not known here."""
-    version, is_binary = head(content)
-    if is_binary:
-        return _binary_numbers(content, version, things)
-    found = sections(content, things)
-    return _numbers(found[0], version, things) if version[:1] in (b"2", b"4") and found else None
+def _spread(
+    name: str, places: Numbers, targets: Numbers, values: NDArray[np.float64], count: int, notes: list[Note]
+) -> NDArray[np.float64]:
+    """Values at their places; of several for one cell, that of the first in the file."""
+    whole = np.full((count, values.shape[1]), np.nan)
+    rows = np.argsort(-places, kind="stable")  # the first in the file is the last to be put
+    rows = rows[targets[places[rows]] >= 0]
+    whole[targets[places[rows]]] = values[rows]
+    if not np.array_equal(whole[targets[places[rows]]], values[rows], equal_nan=True):
+        notes.append(Note("one of several values", f"the first of several values of {name!r} on one cell is read"))
+    return whole[:, 0] if whole.shape[1] == 1 else whole
 
 
 def field_name(section: bytes) -> bytes:
@@ -168,58 +178,3 @@ def _field(section: bytes, is_binary: bool) -> tuple[bytes, Numbers, NDArray[np.
         return field_name(section), table["number"].astype(np.int64), table["values"]
     words = np.array(rest.split()[: rows * (width + 1)]).astype(np.float64).reshape(rows, width + 1)
     return field_name(section), words[:, 0].astype(np.int64), words[:, 1:]
-
-
-def _numbers(section: bytes, version: bytes, things: bytes) -> Numbers:
-    """The numbers of the points or cells of an ASCII file, in its order."""
-    lines = [line.split() for line in section.splitlines() if line.strip()]
-    if version.startswith(b"2"):
-        return np.array([int(line[0]) for line in lines[1:]])
-    apart = 2 if things == b"Nodes" and version != b"4" and version != b"4.0" else 1  # numbers, then coordinates
-    numbers: list[int] = []
-    position = 1
-    while position < len(lines):
-        count = int(lines[position][3])
-        numbers += [int(line[0]) for line in lines[position + 1 : position + 1 + count]]
-        position += 1 + count * apart
-    return np.array(numbers)
-
-
-def _binary_numbers(content: bytes, version: bytes, things: Things) -> Numbers | None:
-    """The numbers of the points or cells of a binary file, in its order; nothing for versions not known here."""
-    start = content.index(b"$" + things + b"\n") + len(things) + 2
-    if version.startswith(b"2"):
-        end = content.index(b"\n", start)
-        count = int(content[start:end])
-        if things == b"Nodes":
-            return np.arange(1, count + 1)  # meshio reads no others
-        return _binary_cells(content, end + 1, count)
-    if version != b"4.1":
-        return None
-    blocks = int(np.frombuffer(content, np.int64, 1, start)[0])
-    position = start + 32
-    numbers = [np.zeros(0, np.int64)]
-    for _ in range(blocks):
-        kind = int(np.frombuffer(content, np.int32, 1, position + 8)[0])
-        count = int(np.frombuffer(content, np.int64, 1, position + 12)[0])
-        width = 1 if things == b"Nodes" else NODES.get(kind, 0) + 1
-        if things == b"Elements" and kind not in NODES:
-            return None
-        position += 20
-        numbers.append(np.frombuffer(content, np.int64, count * width, position)[::width])
-        position += count * (width + 3 if things == b"Nodes" else width) * 8
-    return np.concatenate(numbers)
-
-
-def _binary_cells(content: bytes, position: int, count: int) -> Numbers | None:
-    """The numbers of the cells of a binary file of version 2."""
-    numbers = [np.zeros(0, np.int64)]
-    while count > 0:
-        kind, rows, tags = (int(number) for number in np.frombuffer(content, np.int32, 3, position))
-        if kind not in NODES:
-            return None
-        width = 1 + tags + NODES[kind]
-        numbers.append(np.frombuffer(content, np.int32, rows * width, position + 12)[::width].astype(np.int64))
-        position += 12 + rows * width * 4
-        count -= rows
-    return np.concatenate(numbers)

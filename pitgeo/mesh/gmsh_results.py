@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.gmsh import KINDS, WHOLE, Numbers, field_name, field_names, head, numbers_of, sections, spans
+from pitgeo.mesh.gmsh import KINDS, WHOLE, field_name, field_names
+from pitgeo.mesh.gmsh_listing import cells_of, read_listing
+from pitgeo.mesh.gmsh_words import Numbers, head, sections, spans
 
 Fields = Mapping[str, NDArray[Any]]
 
@@ -18,16 +20,17 @@ Fields = Mapping[str, NDArray[Any]]
 def refusal(path: Path) -> str:
     """Why fields cannot be added to a copy of a file; empty if they can."""
     content = path.read_bytes()
-    version, is_binary = head(content)
+    version, _ = head(content)
     if not version:
         return "it has no head of a Gmsh file"
     try:
-        known = [numbers_of(content, b"Nodes"), numbers_of(content, b"Elements")]
-    except (ValueError, IndexError):
-        return "its points and cells are not as the format says"
-    for numbers in known:
-        if numbers is None:
-            return f"its version, {version.decode(errors='replace')}{' (binary)' * is_binary}, is not known"
+        listing = read_listing(content)
+        cells_of(listing)
+    except (ValueError, IndexError) as error:
+        if "version" in str(error):
+            return f"its version, {version.decode(errors='replace')}, is not known"
+        return f"its points and cells are not as the format says: {error}"
+    for numbers in (listing.points, listing.numbers):
         if len(np.unique(numbers)) < len(numbers):
             return "points or cells share a number"
     return ""
@@ -43,14 +46,20 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     """
     content = source.read_bytes()
     _, is_binary = head(content)
+    listing = read_listing(content)
+    cells = cells_of(listing)
+    sources = {
+        b"NodeData": (listing.points[cells.stays], np.arange(int(cells.stays.sum()))),
+        b"ElementData": (listing.numbers[cells.cell_of >= 0], cells.cell_of[cells.cell_of >= 0]),
+    }
     for (kind, things), fields in zip(KINDS.items(), (point_data, cell_data), strict=True):
-        numbers = numbers_of(content, things) if fields else None
+        numbers, places = sources[kind]
         stored = {name: own for own, name in field_names(content, kind, []).items()}
         for name, values in fields.items():
-            if numbers is None or len(numbers) != len(values) or values.dtype.kind not in "fiu":
+            if len(values) != len(np.unique(places)) or values.dtype.kind not in "fiu":
                 raise ValueError(f"{name!r} is not one number, or several, for each of the {things.decode().lower()}")
             own = stored.get(name, name.encode())  # what is there keeps its bytes
-            section = _section(kind, own, numbers, values.reshape(len(values), -1), is_binary)
+            section = _section(kind, own, numbers, values.reshape(len(values), -1)[places], is_binary)
             content = _with(content, kind, own, section)
     if field_data:
         before = {name: values for section in sections(content, WHOLE) for name, values in json.loads(section).items()}

@@ -9,13 +9,21 @@ from pathlib import Path
 
 import meshio
 
+from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.cut_off import doubt_ply, doubt_stl
-from pitgeo.mesh.gmsh import tidy_gmsh
 from pitgeo.mesh.med import tidy_med
 from pitgeo.mesh.names import XML, decode, read_text, tidy_xml
+from pitgeo.mesh.notes import Note
 
 # Statements that move or add points.
-NASTRAN = r"^GRDSET.*|^INCLUDE\b.*|^GRID[^,\n]*\t.*|^GRID\* *,.*"
+NASTRAN = (
+    r"^GRDSET.*|^INCLUDE\b.*|^GRID[^,\n]*\t.*|^GRID\* *,.*|^C(?!ORD)[A-Z]+\d?(\*|\t).*"
+    r"|^(CTRIAX6?|CTRAX[36]|CQUADX?[48]?(?<!CQUAD4)(?<!CQUAD8)|CPLST[NS][3468]|CONROD)\b.*"
+)
+READ = "CELAS1 CBEAM CBUSH CBUSH1D CROD CGAP CBAR CTRIAR CTRIA3 CTRIA6 CQUADR CSHEAR CQUAD4 CQUAD8 CQUAD9 CTETRA CPYRAM"
+KNOWN = f"{READ} CPYRA CPENTA CHEXA".split()
+"""Elements of Nastran that meshio reads."""
+
 STATEMENTS = {".bdf": NASTRAN, ".fem": NASTRAN, ".nas": NASTRAN}
 
 LEGACY = re.compile(
@@ -31,6 +39,10 @@ DOUBTS = {
     ".vtk": (rb"^(COLOR_SCALARS)\b", "it leaves colours out"),
     ".obj": (rb"^(f.*\s-\d|[lp]\s|.*\\\r?$)", "it does not know negative numbers, lines or broken lines"),
 }
+
+
+REORDERED = ("VTK_LAGRANGE_HEXAHEDRON", "VTK_BEZIER_HEXAHEDRON")
+"""Cells of which VTK numbered two edges otherwise in older files."""
 
 
 def refuse(path: Path) -> None:
@@ -54,8 +66,9 @@ def refuse(path: Path) -> None:
     found = re.search(pattern, read_text(path), re.MULTILINE | re.IGNORECASE) if pattern else None
     if found:
         raise ValueError(
-            f"{path}: Expected points in plain coordinates (got {found.group().splitlines()[0].strip()!r}, which "
-            f"meshio passes over, so that points would be wrong or missing); export one flat mesh, or save it as .vtu"
+            f"{path}: Expected points in plain coordinates, and cells that meshio reads (got "
+            f"{found.group().splitlines()[0].strip()!r}, which it passes over or misreads, so that points or cells "
+            f"would be wrong or missing); export one flat mesh, or save it as .vtu"
         )
 
 
@@ -90,6 +103,12 @@ def doubt(path: Path) -> str:
 def doubt_result(path: Path, raw: meshio.Mesh) -> str:
     """Why what meshio read is not to be trusted; empty if it is."""
     kinds = {block.type for block in raw.cells}
+    if path.suffix.lower() in (".vtu", ".vtk") and any(
+        block.type in REORDERED and block.data.shape[1] > 8 for block in raw.cells
+    ):
+        return "it does not know the order of nodes that files of VTK before version 2.1 have"
+    if path.suffix.lower() in (".vtu", ".vtk") and kinds - set(VTK_TYPES.values()):
+        return f"it does not cut {', '.join(sorted(kinds - set(VTK_TYPES.values())))} cells into plain ones"
     if path.suffix.lower() == ".vtk" and "polygon" in kinds and b"CELL_DATA" in path.read_bytes():
         return "it leaves out the cell data of polygons"
     if path.suffix.lower() == ".ply":
@@ -102,6 +121,13 @@ def missing_field(path: Path, read: Collection[str]) -> str:
     names = {urllib.parse.unquote(decode(name)) for _, own in _field_names(path) for name in own}
     missing = sorted(names - {*read})
     return f"the values of {missing[0]!r} are not there" if missing else ""
+
+
+def left_out(path: Path) -> list[Note]:
+    """What is said of elements in a Nastran file that meshio passes over: springs, masses, links."""
+    names = re.findall(r"^(C(?!ORD|END)[A-Z]+\d*[A-Z]?|RBE\d|RBAR|PLOTEL)\b", read_text(path).upper(), re.MULTILINE)
+    rest = sorted(set(names) - set(KNOWN))
+    return [Note("left out", f"{', '.join(rest)} elements are left out")] * bool(rest)
 
 
 def own_corners(path: Path) -> bool:
@@ -133,7 +159,6 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
 
 
 TIDY = {
-    ".msh": tidy_gmsh,
     ".bdf": tidy_nastran,
     ".fem": tidy_nastran,
     ".nas": tidy_nastran,

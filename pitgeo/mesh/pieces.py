@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from pitgeo.mesh.cell_types import dimension
-from pitgeo.mesh.ghosts import without_ghosts
+from pitgeo.mesh.ghosts import KIND, left_out_note, without_ghosts
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.twins import first_of
@@ -67,8 +67,15 @@ def join(pieces: Sequence[tuple[str, Raw]]) -> Raw:
     welded = int((same != np.arange(len(same))).sum())
     whole = weld_points(whole, same, ghost)
     whole, repeated = _without_copies(whole, [len(part.cells) for part in parts])
-    whole.notes = [Note("pieces", _words(len(parts), welded, repeated, apart)), *whole.notes]
+    ghosts = sum(_count(raw) for _, raw in pieces) - sum(_count(part) for part in parts)
+    others = [note for note in whole.notes if note.kind != KIND]
+    whole.notes = [Note("pieces", _words(len(parts), welded, repeated, apart)), *others]
+    whole.notes += [left_out_note(ghosts)] * bool(ghosts)
     return whole
+
+
+def _count(raw: Raw) -> int:
+    return sum(len(nodes) for _, nodes in raw.cells)
 
 
 def _words(parts: int, welded: int, repeated: int, apart: Sequence[str]) -> str:

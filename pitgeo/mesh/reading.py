@@ -15,7 +15,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import collection, cut_off, gmsh, med, overlooked, xdmf
+from pitgeo.mesh import collection, cut_off, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
 from pitgeo.mesh.apart import read_apart
 from pitgeo.mesh.cgns import read_cgns
@@ -23,13 +23,16 @@ from pitgeo.mesh.errors import InputError, UnreadableError
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader, is_risky
 from pitgeo.mesh.ghosts import without_ghosts
+from pitgeo.mesh.gmsh import read_gmsh
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.names import DECODED, is_misencoded, unquoted
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.sets import family_sets, physical_sets
+from pitgeo.mesh.sets import family_sets
 from pitgeo.mesh.su2 import read_su2
+from pitgeo.mesh.tecplot import read_tecplot
+from pitgeo.mesh.ucd import read_ucd
 from pitgeo.mesh.vtk import read_vtk, read_with_errors
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,9 @@ OWN: dict[str, Callable[[Path], Raw]] = {
     "Exodus": read_exodus,
     "CGNS": read_cgns,
     "Abaqus or AVS UCD": read_abaqus,
+    "Tecplot": read_tecplot,
+    "Gmsh": read_gmsh,
+    "AVS UCD": read_ucd,
 }
 """Readers of pitgeo, for formats that the others do not read rightly, by the name of the format."""
 
@@ -81,7 +87,7 @@ def read(path: Path) -> Mesh:
             continue
         notes = [Note("reader", f"read by {reader}, since {other} does not: {why}") for other, why in reasons.items()]
         return replace(mesh, notes=(*notes, *mesh.notes))
-    if len(reasons) == 1 and said.startswith("Expected "):  # a refusal that says what to do
+    if len(reasons) == 1 and said.startswith("Expected ") and "meshio" not in reasons:  # one that says what to do
         raise ValueError(f"{path}: {said}")
     why = "; ".join(f"from {reader}: {reason}" for reader, reason in reasons.items())
     raise ValueError(
@@ -214,18 +220,8 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
         raw.cell_data = unquoted(raw.cell_data, raw.notes)
     elif suffix == ".vtu":
         raw.notes += [DECODED] * is_misencoded(path)
-    elif suffix == ".msh":
-        ends = np.cumsum([len(nodes) for _, nodes in raw.cells])
-        sizes: dict[gmsh.Things, int] = {b"Nodes": len(raw.points), b"Elements": int(ends[-1]) if len(ends) else 0}
-        fields = gmsh.read_fields(path, sizes, raw.notes)
-        raw.point_data.update(fields[b"NodeData"])
-        raw.cell_data.update({name: np.split(values, ends[:-1]) for name, values in fields[b"ElementData"].items()})
-        names = gmsh.physical_names(path.read_bytes(), raw.notes)
-        raw.field_data = {names.get(name, name): pair for name, pair in raw.field_data.items()}
-        raw.cell_sets = {names.get(name, name): parts for name, parts in raw.cell_sets.items()}
-        tags = raw.cell_data.get("gmsh:physical")
-        raw.cell_sets = {**(physical_sets(raw.cells, raw.field_data, tags) if tags else {}), **raw.cell_sets}
-        raw.field_data = {**raw.field_data, **gmsh.read_field_data(path.read_bytes())}
+    elif suffix in (".bdf", ".fem", ".nas"):
+        raw.notes += overlooked.left_out(path)
     elif suffix == ".med":
         point_groups, cell_groups = med.read_families(path, raw.notes)
         groups = family_sets(point_groups, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])

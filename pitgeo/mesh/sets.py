@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.mesh import Mesh
 
 PREFIX = "set:"
@@ -48,28 +47,6 @@ def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[s
         members = tuple(np.flatnonzero(part.ravel()).astype(np.int64) for part in parts)
         sets[name[len(PREFIX) :]] = members if isinstance(values, tuple) else members[0]
     return rest, sets
-
-
-def physical_sets(
-    cells: list[tuple[str, NDArray[Any]]], names: Mapping[str, Any], tags: list[NDArray[Any]]
-) -> dict[str, list[NDArray[Any]]]:
-    """The sets that Gmsh's physical names stand for.
-
-    Args:
-        cells: Blocks of cells.
-        names: The tag and the dimension of every name.
-        tags: The physical tag of every cell, one array a block.
-    """
-    sets = {}
-    for name, pair in names.items():
-        if np.shape(pair) != (2,):
-            continue
-        tag, axes = (int(number) for number in pair)
-        sets[name] = [
-            np.flatnonzero((np.asarray(values) == tag) & (dimension(kind) == axes))
-            for (kind, _), values in zip(cells, tags, strict=True)
-        ]
-    return sets
 
 
 def family_sets(families: Mapping[int, list[str]], tags: Sequence[NDArray[Any]]) -> dict[str, list[NDArray[Any]]]:

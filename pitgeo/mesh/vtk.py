@@ -69,9 +69,11 @@ def _reader(path: Path) -> Any:
 
 def _whole(path: Path, reader: Any) -> list[tuple[str, Any]]:
     reader.Update()
-    data = pyvista().wrap(reader.GetOutputDataObject(0))
+    data = reader.GetOutputDataObject(0)
     if data is None:
         raise ValueError("the file holds no mesh")
+    if not data.IsA("vtkPartitionedDataSetCollection"):  # which PyVista does not know
+        data = pyvista().wrap(data)
     if path.suffix.lower() in endings_of("Exodus") and "Element Blocks" in data.keys():  # noqa: SIM118 (not a dict)
         data = data["Element Blocks"]
     return parts_of(data)

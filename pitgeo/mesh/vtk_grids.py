@@ -89,7 +89,18 @@ def quiet() -> Iterator[list[str]]:
 
 
 def parts_of(data: Any, name: str = "") -> list[tuple[str, Any]]:
-    """The grids of a file and their names, those in blocks of blocks too."""
+    """The grids of a file and their names, those in blocks of blocks and in partitions too."""
+    if data.IsA("vtkPartitionedDataSetCollection"):
+        key = importlib.import_module("vtkmodules.vtkCommonDataModel").vtkCompositeDataSet.NAME()
+        found = []
+        for number in range(data.GetNumberOfPartitionedDataSets()):
+            facts = data.GetMetaData(number) if data.HasMetaData(number) else None
+            own = facts.Get(key) if facts is not None and facts.Has(key) else ""
+            found += parts_of(data.GetPartitionedDataSet(number), own or name)
+        return found
+    if data.IsA("vtkPartitionedDataSet"):
+        parts = [data.GetPartition(number) for number in range(data.GetNumberOfPartitions())]
+        return [part for own in parts if own is not None for part in parts_of(pyvista().wrap(own), name)]
     if hasattr(data, "celltypes"):
         return [(name, data)]
     if hasattr(data, "n_blocks"):

@@ -153,7 +153,9 @@ def _write(
     cells = [(name, native(nodes)) for name, nodes in mesh.cells] or [("vertex", np.arange(len(points))[:, None])]
     fields = (point_data, joined(cell_data), field_data)
     has_texts = kind != "xdmf" and any(values.dtype.kind == "U" for part in fields for values in part.values())
-    if kind == "vtp" or has_texts or (kind == "vtu" and not _is_known([name for name, _ in cells])):
+    # Of cells of any order, meshio's files are of an older version, for which VTK numbers nodes otherwise.
+    is_old = kind != "xdmf" and any(name.startswith("VTK_") for name, _ in cells)
+    if kind == "vtp" or has_texts or is_old or (kind == "vtu" and not _is_known([name for name, _ in cells])):
         escaped = (lambda name, _: name) if kind == "vtk" else _escaped  # VTK does it itself in the legacy format
         write_vtk(
             path, points, cells, *({escaped(name, kind): values for name, values in part.items()} for part in fields)

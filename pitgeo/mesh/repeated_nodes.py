@@ -1,0 +1,89 @@
+"""Cells with repeated nodes, by which formats with one type of cell hold others: a quad may be a triangle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.notes import Note
+
+FACES = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
+"""Faces of a hexahedron, whose nodes run counterclockwise as seen from outside."""
+
+EDGES = {frozenset(pair) for face in FACES for pair in zip(face, face[1:] + face[:1], strict=True)}
+
+Numbers = NDArray[np.int64]
+
+
+def without_repeated_nodes(kind: str, nodes: Numbers, notes: list[Note]) -> list[tuple[str, Numbers, Numbers]]:
+    """Blocks of cells, their nodes, and the number of the cell that each comes from.
+
+    A quad becomes a triangle, a hexahedron a tetrahedron, pyramid or wedge, where its nodes are theirs. Others with
+    repeated nodes stay what they are.
+
+    Args:
+        kind: The type of the cells.
+        nodes: Their nodes ``[cells, nodes]``.
+        notes: Gets a note where there are such cells.
+    """
+    if kind not in ("quad", "hexahedron"):
+        return [(kind, nodes, np.arange(len(nodes)))]
+    first = (nodes[:, :, None] == nodes[:, None, :]).argmax(2)
+    patterns, which = np.unique(first, axis=0, return_inverse=True)
+    found: dict[str, list[tuple[Numbers, Numbers]]] = {}
+    for number, pattern in enumerate(patterns.tolist()):
+        rows = np.flatnonzero(which.reshape(-1) == number)
+        other, places = (_quad if kind == "quad" else _hexahedron)(pattern)
+        found.setdefault(other, []).append((nodes[rows][:, places], rows))
+    blocks = []
+    for other in sorted(found, key=lambda other: other != kind):
+        rows = np.concatenate([rows for _, rows in found[other]])
+        order = np.argsort(rows)
+        blocks.append((other, np.concatenate([nodes for nodes, _ in found[other]])[order], rows[order]))
+    changed = sum(len(rows) for other, _, rows in blocks if other != kind)
+    if changed:
+        notes.append(Note("repeated nodes", f"{changed:,} {kind} cells with repeated nodes are {_names(blocks, kind)}"))
+    return blocks
+
+
+def _names(blocks: list[tuple[str, Any, Any]], kind: str) -> str:
+    return ", ".join(other for other, _, _ in blocks if other != kind)
+
+
+def _quad(first: list[int]) -> tuple[str, list[int]]:
+    """What a quad is whose nodes are first at these places, and the places of its nodes."""
+    kept = sorted(set(first))
+    return (
+        ("triangle", kept) if len(kept) == 3 and first not in ([0, 1, 0, 3], [0, 1, 2, 1]) else ("quad", [0, 1, 2, 3])
+    )
+
+
+def _hexahedron(first: list[int]) -> tuple[str, list[int]]:
+    """The same of a hexahedron."""
+    same = [0, 1, 2, 3, 4, 5, 6, 7]
+    distinct = len(set(first))
+    for face in FACES:
+        own = [first[place] for place in face]
+        apart = [first[place] for place in next(other for other in FACES if not set(other) & set(face))]
+        if len(set(own)) == 1 and own[0] not in apart:  # an apex
+            base = list(dict.fromkeys(reversed(apart)))
+            if distinct == 5 and len(base) == 4:
+                return "pyramid", [*base, own[0]]
+            if (
+                distinct == 4
+                and len(base) == 3
+                and any(a == b for a, b in zip(apart, apart[1:] + apart[:1], strict=True))
+            ):
+                return "tetra", [*base, own[0]]
+        for p, q, r, s in (face, (*face[1:], face[0])):
+            if distinct == 6 and first[p] == first[q] and first[r] == first[s] and first[p] != first[r]:  # a ridge
+                a, b, c, d = (_across(corner, face) for corner in (p, q, r, s))
+                return "wedge", [first[place] for place in (p, b, a, s, c, d)]
+    return "hexahedron", same
+
+
+def _across(corner: int, face: tuple[int, ...]) -> int:
+    """The corner that an edge joins with one of a face, and that is not on the face."""
+    return next(other for other in range(8) if other not in face and frozenset((corner, other)) in EDGES)

@@ -1,0 +1,153 @@
+"""ASCII files of AVS UCD, of which VTK misreads those that are cut short, and keeps single precision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.mesh.errors import InputError
+from pitgeo.mesh.cell_types import CORNERS
+from pitgeo.mesh.names import each_once, read_text
+from pitgeo.mesh.notes import Note
+from pitgeo.mesh.raw import Raw
+
+KINDS = {
+    "pt": "vertex",
+    "line": "line",
+    "tri": "triangle",
+    "quad": "quad",
+    "tet": "tetra",
+    "pyr": "pyramid",
+    "prism": "wedge",
+    "hex": "hexahedron",
+}
+
+ORDER = {"pyramid": [1, 2, 3, 4, 0], "wedge": [3, 4, 5, 0, 1, 2], "hexahedron": [4, 5, 6, 7, 0, 1, 2, 3]}
+"""The file's nodes in the order of the other formats: it begins at the top, with the apex of a pyramid."""
+
+HEAD = re.compile(r"\s*\d+(\s+\d+){4}\s*")
+
+
+def is_ucd(text: str) -> bool:
+    """Whether a text begins as these files do: comments, then five whole numbers."""
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    return HEAD.fullmatch(first) is not None
+
+
+class _Lines:
+    """The lines of a file that are neither empty nor comments at its head, and their numbers."""
+
+    def __init__(self, text: str) -> None:
+        self.rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        while self.rows and self.rows[0][1].startswith("#"):
+            del self.rows[0]
+        self.place = 0
+
+    def take(self, count: int, what: str) -> list[tuple[int, str]]:
+        found = self.rows[self.place : self.place + count]
+        if len(found) < count:
+            raise ValueError(f"Expected {count:,} lines of {what} (got {len(found):,}); is the file whole?")
+        self.place += count
+        return found
+
+
+def read_ucd(path: Path) -> Raw:
+    """Read a file: points, cells, their data, the material of each cell, data of the model as numbers of the whole.
+
+    Raises:
+        InputError: If it is not as the format says; the message names the line.
+        ValueError: If it is binary, or of another format.
+    """
+    notes: list[Note] = []
+    text = read_text(path, notes)
+    if "\0" in text or not is_ucd(text):
+        raise ValueError("it is no ASCII file of AVS UCD")
+    try:
+        return _read(_Lines(text), notes)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _read(lines: _Lines, notes: list[Note]) -> Raw:
+    points, cells, *widths = (int(word) for word in lines.take(1, "counts")[0][1].split())
+    rows = lines.take(points, "points")
+    table = _numbers(rows, 4)
+    raw = Raw(table[:, 1:], notes=notes)
+    numbers, order = _ids(table[:, 0], "points")
+    elements = [(number, line.split()) for number, line in lines.take(cells, "cells")]
+    found: dict[str, list[tuple[int, int, list[str]]]] = {}
+    for place, (number, words) in enumerate(elements):
+        kind = KINDS.get(words[2].lower() if len(words) > 2 else "")
+        if kind is None or len(words) != 3 + CORNERS[kind]:
+            raise ValueError(
+                f"Expected a number, a material, one of {', '.join(KINDS)} and its nodes (got {' '.join(words)!r} in "
+                f"line {number})"
+            )
+        found.setdefault(kind, []).append((place, number, words))
+    places = []
+    for kind, own in found.items():
+        nodes = _numbers([(number, " ".join(words[3:])) for _, number, words in own], CORNERS[kind])
+        index = np.searchsorted(numbers, nodes).clip(max=max(points - 1, 0))
+        if not points or not np.array_equal(numbers[index], nodes):
+            raise ValueError(f"Expected nodes of {kind} cells that are points (got others)")
+        raw.cells.append((kind, order[index][:, ORDER.get(kind, slice(None))]))
+        places.append(np.array([place for place, _, _ in own]))
+    materials = np.array([int(float(words[1])) for _, words in elements], np.int64)
+    raw.cell_data["Material Id"] = [materials[rows] for rows in places]
+    raw.point_data = _data(lines, widths[0], table[:, 0], "points", notes)
+    ids = _numbers([(number, words[0]) for number, words in elements], 1)[:, 0]
+    for name, values in _data(lines, widths[1], ids, "cells", notes).items():
+        raw.cell_data[f"{name} (2)" if name in raw.cell_data else name] = [values[rows] for rows in places]
+    raw.field_data = _data(lines, widths[2], None, "the model", notes)
+    if lines.place < len(lines.rows):
+        number, line = lines.rows[lines.place]
+        raise ValueError(f"Expected the end of the file (got {line.strip()[:40]!r} in line {number})")
+    return raw
+
+
+def _data(
+    lines: _Lines, width: int, ids: NDArray[np.float64] | None, what: str, notes: list[Note]
+) -> dict[str, NDArray[Any]]:
+    """The fields of points, cells or the model, in the order of their numbers."""
+    if not width:
+        return {}
+    number, line = lines.take(1, f"components of {what}")[0]
+    sizes = [int(word) for word in line.split()][1:]
+    if sum(sizes) != width or int(line.split()[0]) != len(sizes):
+        raise ValueError(f"Expected {width} components of {what} (got {line.strip()!r} in line {number})")
+    labels = [label.rsplit(",", 1)[0].strip() for _, label in lines.take(len(sizes), f"names of {what}")]
+    table = _numbers(lines.take(1 if ids is None else len(ids), f"values of {what}"), 1 + width)
+    if ids is not None:
+        own, order = _ids(table[:, 0], f"values of {what}")
+        wanted = np.searchsorted(own, ids).clip(max=max(len(own) - 1, 0))
+        if not np.array_equal(own[wanted], ids):
+            raise ValueError(f"Expected one value for each of the {what} (got values of other numbers)")
+        table = table[order[wanted]]
+    columns = np.split(table[:, 1:], np.cumsum(sizes)[:-1], axis=1)
+    names = each_once(labels, "field", notes)
+    return {name: part[:, 0] if part.shape[1] == 1 else part for name, part in zip(names, columns, strict=True)}
+
+
+def _ids(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The numbers in order, and the places of each."""
+    order = np.argsort(values, kind="stable")
+    if (np.diff(values[order]) == 0).any():
+        raise ValueError(f"Expected each number of the {what} once (got one twice)")
+    return values[order], order
+
+
+def _numbers(rows: Sequence[tuple[int, str]], width: int) -> NDArray[np.float64]:
+    """A row of numbers for each line."""
+    words = [line.split() for _, line in rows]
+    for (number, line), row in zip(rows, words, strict=True):
+        if len(row) != width:
+            raise ValueError(f"Expected {width} numbers (got {line.strip()[:60]!r} in line {number})")
+    try:
+        return np.array(words, np.str_).reshape(-1, width).astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"Expected numbers in the lines {rows[0][0]} to {rows[-1][0]} ({error})") from error
