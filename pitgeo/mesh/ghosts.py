@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
-MARKS = ("vtkGhostType", "vtkGhostLevels", "avtGhostZones", "avtGhostNodes")
-"""Arrays that mark ghosts: those of VTK, of VTK before version 6.3, and of VisIt."""
-
 KIND = "ghost cells"
 """The kind of the note of what is left out."""
+
+MARKS = ("vtkGhostType", "vtkGhostLevels", "avtGhostZones", "avtGhostNodes")
+"""Arrays that mark ghosts: those of VTK, of VTK before version 6.3, and of VisIt."""
 
 CELL_COPY, CELL_REFINED, CELL_HIDDEN = 1, 8, 32
 POINT_COPY, POINT_HIDDEN = 1, 2
@@ -43,9 +43,9 @@ def without_ghosts(raw: Raw) -> Raw:
         copies |= (bits & POINT_COPY) > 0 if name == "vtkGhostType" else bits > 0
     drop: list[NDArray[np.bool_]] = []
     for block, (_, nodes) in enumerate(raw.cells):
-        gone: NDArray[np.bool_] = (
-            hidden[np.asarray(nodes, np.int64)].any(1) if hidden.any() else np.zeros(len(nodes), bool)
-        )
+        gone = np.zeros(len(nodes), np.bool_)
+        if hidden.any():
+            gone |= np.asarray(hidden[np.asarray(nodes, np.int64)].any(1), np.bool_)
         for name, blocks in cell_marks.items():
             bits = _bits(name, blocks[block], len(nodes))
             gone |= (bits & (CELL_COPY | CELL_REFINED | CELL_HIDDEN)) > 0 if name == "vtkGhostType" else bits > 0

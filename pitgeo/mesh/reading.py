@@ -22,7 +22,7 @@ from pitgeo.mesh.cgns import read_cgns
 from pitgeo.mesh.errors import InputError, UnreadableError
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader, is_risky
-from pitgeo.mesh.ghosts import without_ghosts
+from pitgeo.mesh.ghosts import MARKS, without_ghosts
 from pitgeo.mesh.gmsh import read_gmsh
 from pitgeo.mesh.legacy import read_field_data
 from pitgeo.mesh.mesh import Mesh
@@ -135,7 +135,7 @@ def _whole_by_vtk(path: Path) -> Raw:
     doubt = cut_off.doubt_stl(path) if suffix == ".stl" else ""
     raw = Raw(np.zeros((0, 3))) if doubt else read_vtk(path)
     if suffix == ".vtk":
-        doubt = overlooked.missing_field(path, {**raw.point_data, **raw.cell_data}) or cut_off.doubt_legacy(
+        doubt = overlooked.missing_field(path, [*raw.point_data, *raw.cell_data, *MARKS]) or cut_off.doubt_legacy(
             path, raw, lambda other: read_with_errors(other)[0]
         )
     elif suffix == ".ply":

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.cell_types import CORNERS
+from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import each_once, read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
