@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.gmsh_cells import ORDER, kind_of
-from pitgeo.mesh.gmsh_words import AsciiWords, BinaryWords, Numbers, Words, head, sections
+from pitgeo.mesh.gmsh_words import AsciiWords, BinaryWords, Numbers, Words, head, reals, sections, whole
 from pitgeo.mesh.twins import first_of
 
 
@@ -101,31 +101,35 @@ def _old(content: bytes, is_binary: bool) -> Listing:
         table = np.frombuffer(rest, row, count)
         points, positions = table["number"].astype(np.int64), table["position"].astype(np.float64)
     else:
-        lines = [line.split()[:4] for line in rest.splitlines() if line.strip()]
-        if len(lines) != count or any(len(line) < 4 for line in lines):
+        lines = [line for line in rest.splitlines() if line.strip()]
+        if name == b"ParametricNodes":
+            lines = [b" ".join(line.split()[:4]) for line in lines]
+        words = reals(b"\n".join(lines))
+        if len(lines) != count or len(words) != 4 * count:
             raise ValueError(f"Expected {count} points of a number and three coordinates (got {len(lines)} lines)")
-        words = np.array(lines).reshape(-1, 4)
-        points, positions = words[:, 0].astype(np.int64), words[:, 1:].astype(np.float64)
+        points, positions = whole(words[::4]), words.reshape(-1, 4)[:, 1:].copy()
     first, _, rest = _only(content, b"Elements").partition(b"\n")
     elements = _old_binary(rest, int(first)) if is_binary else _old_ascii(rest, int(first))
     return Listing("2", points, positions, None, elements)
 
 
 def _old_ascii(section: bytes, count: int) -> list[Elements]:
-    runs: list[tuple[list[bytes], list[list[bytes]]]] = []
-    rows = [line.split() for line in section.splitlines() if line.strip()]
+    runs: list[tuple[list[bytes], list[bytes]]] = []
+    rows = [line for line in section.splitlines() if line.strip()]
     if len(rows) != count:
         raise ValueError(f"Expected {count} elements (got {len(rows)} lines)")
     for row in rows:
-        if not runs or runs[-1][0] != row[1:3]:
-            runs.append((row[1:3], []))
+        own = row.split(None, 3)[1:3]
+        if not runs or runs[-1][0] != own:
+            runs.append((own, []))
         runs[-1][1].append(row)
     found = []
     for (number, tags), lines in runs:
         kind, width = kind_of(int(number))
-        if any(len(line) != 3 + int(tags) + width for line in lines):
+        words = whole(reals(b"\n".join(lines)))
+        if len(words) != len(lines) * (3 + int(tags) + width):
             raise ValueError(f"Expected {width} nodes of {kind} elements (got another number)")
-        found.append(_tagged(kind, np.array(lines).astype(np.int64), int(tags), 3))
+        found.append(_tagged(kind, words.reshape(len(lines), -1), int(tags), 3))
     return _joined(found)
 
 

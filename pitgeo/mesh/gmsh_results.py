@@ -64,7 +64,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
     if field_data:
         before = {name: values for section in sections(content, WHOLE) for name, values in json.loads(section).items()}
         for found in reversed(spans(content, WHOLE)):
-            content = content[: found.start()] + content[found.end() :]
+            content = content[: found.start] + content[found.end :]
         text = json.dumps({**before, **{name: values.tolist() for name, values in field_data.items()}})
         content = _ended(content) + b"$%b\n%b\n$End%b\n" % (WHOLE, text.encode(), WHOLE)
     target.write_bytes(content)
@@ -73,8 +73,8 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
 def _with(content: bytes, kind: bytes, name: bytes, section: bytes) -> bytes:
     """With a field in place of the last one of its name, which is the one that is read; at the end if there is none."""
     for found in reversed(spans(content, kind)):
-        if field_name(found.group(1)) == name:
-            return content[: found.start()] + section + content[found.end() :]
+        if field_name(content[found.first : found.last]) == name:
+            return content[: found.start] + section + content[found.end :]
     return _ended(content) + section
 
 

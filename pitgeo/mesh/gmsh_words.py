@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,27 @@ Numbers = NDArray[np.int64]
 Type = Literal["int", "size", "real"]
 
 BYTES = {"int": "<i4", "size": "<i8", "real": "<f8"}
+
+
+def reals(text: bytes) -> NDArray[np.float64]:
+    """The numbers of a text.
+
+    Raises:
+        ValueError: If something is no number.
+    """
+    return np.fromstring(text.decode("ascii"), np.float64, sep=" ") if text.strip() else np.zeros(0)
+
+
+def whole(values: NDArray[np.float64]) -> Numbers:
+    """The same as whole numbers.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    found = values.astype(np.int64)
+    if not np.array_equal(found, values):
+        raise ValueError(f"Expected whole numbers (got {values[found != values][0]})")
+    return found
 
 
 class Words(Protocol):
@@ -30,21 +51,21 @@ class AsciiWords:
     """The numbers of a text."""
 
     def __init__(self, section: bytes) -> None:
-        self.words = section.split()
+        self.numbers = reals(section)
         self.place = 0
 
     def take(self, kind: Type, count: int) -> NDArray[Any]:
         """The next ones."""
-        found = self.words[self.place : self.place + count]
+        found = self.numbers[self.place : self.place + count]
         if len(found) < count or count < 0:
             raise ValueError("a section ends too early")
         self.place += count
-        return np.array(found).astype(np.float64 if kind == "real" else np.int64)
+        return found if kind == "real" else whole(found)
 
     def rows(self, count: int, width: int) -> tuple[Numbers, NDArray[np.float64]]:
         """The next rows of a whole number and so many real ones."""
         table = self.take("real", count * (1 + width)).reshape(count, 1 + width)
-        return table[:, 0].astype(np.int64), table[:, 1:]
+        return whole(table[:, 0]), table[:, 1:]
 
 
 class BinaryWords:
@@ -79,12 +100,40 @@ def head(content: bytes) -> tuple[bytes, bool]:
     return (found.group(1), found.group(2) == b"1") if found else (b"", False)
 
 
+class Span(NamedTuple):
+    """Where a section is: its beginning and end, and those of what it holds."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
 def sections(content: bytes, name: bytes) -> list[bytes]:
     """What the sections of a name hold."""
-    return [content[slice(*found.span(1))] for found in spans(content, name)]
+    return [content[span.first : span.last] for span in spans(content, name)]
 
 
-def spans(content: bytes, name: bytes) -> list[re.Match[bytes]]:
-    """Where the sections of a name are, and what they hold as the first group."""
-    pattern = rb"^\$" + name + rb"\s*?\n(.*?)^\$End" + name + rb"[^\S\n]*\n?"
-    return list(re.finditer(pattern, content, re.DOTALL | re.MULTILINE))
+def spans(content: bytes, name: bytes) -> list[Span]:
+    """Where the sections of a name are."""
+    found, place = list[Span](), 0
+    while (start := _line(content, b"$" + name, place)) >= 0:
+        first = content.find(b"\n", start) + 1
+        last = _line(content, b"$End" + name, first) if first else -1
+        if last < 0:
+            break
+        place = (content.find(b"\n", last) + 1) or len(content)
+        found.append(Span(start, place, first, last))
+    return found
+
+
+def _line(content: bytes, word: bytes, place: int) -> int:
+    """Where the next line is that is this word; -1 if there is none."""
+    while (start := content.find(word, place)) >= 0:
+        place = start + len(word)
+        end = content.find(b"\n", place)
+        if (start == 0 or content[start - 1 : start] == b"\n") and not content[
+            place : end if end >= 0 else None
+        ].strip():
+            return start
+    return -1

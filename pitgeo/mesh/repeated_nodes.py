@@ -30,11 +30,16 @@ def without_repeated_nodes(kind: str, nodes: Numbers, notes: list[Note]) -> list
     """
     if kind not in ("quad", "hexahedron"):
         return [(kind, nodes, np.arange(len(nodes)))]
-    first = (nodes[:, :, None] == nodes[:, None, :]).argmax(2)
+    own = np.sort(nodes, 1)
+    is_odd = (own[:, 1:] == own[:, :-1]).any(1)
+    odd, plain = np.flatnonzero(is_odd), np.flatnonzero(~is_odd)
+    if not len(odd):
+        return [(kind, nodes, plain)]
+    first = (nodes[odd][:, :, None] == nodes[odd][:, None, :]).argmax(2)
     patterns, which = np.unique(first, axis=0, return_inverse=True)
-    found: dict[str, list[tuple[Numbers, Numbers]]] = {}
+    found: dict[str, list[tuple[Numbers, Numbers]]] = {kind: [(nodes[plain], plain)]} if len(plain) else {}
     for number, pattern in enumerate(patterns.tolist()):
-        rows = np.flatnonzero(which.reshape(-1) == number)
+        rows = odd[which.reshape(-1) == number]
         other, places = (_quad if kind == "quad" else _hexahedron)(pattern)
         found.setdefault(other, []).append((nodes[rows][:, places], rows))
     blocks = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.gmsh_words import reals
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 
@@ -170,12 +172,16 @@ def numbers(text: str, line: int) -> NDArray[np.float64]:
     """
     if "#" in text:
         text = re.sub(r"#[^\n]*", "", text)
-    words = text.replace(",", " ").split() if "," in text else text.split()
+    if "," in text:
+        text = text.replace(",", " ")
+    if "*" not in text:
+        with contextlib.suppress(ValueError):  # as of Fortran's exponents
+            return reals(text.encode())
     try:
-        return _values(words)
+        return _values(text.split())
     except ValueError as error:
         for number, row in enumerate(text.split("\n"), line):
-            for word in row.replace(",", " ").split():
+            for word in row.split():
                 if not _is_number(word):
                     raise ValueError(f"Expected numbers (got {word!r} in line {number})") from error
         raise
