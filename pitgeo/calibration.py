@@ -19,8 +19,10 @@ from torch import Tensor
 from pitgeo import plots
 from pitgeo.ensemble import Calibration, Ensemble, Moments
 from pitgeo.evaluation import versions, write_json
+from pitgeo.measure_table import format_errors, heading
+from pitgeo.measures import FORMAT, Measures
 from pitgeo.predict import Predictor
-from pitgeo.scores import NORMS, Split, predict_samples, read_split, sample_errors, summary
+from pitgeo.scores import Split, measure_samples, predict_samples, read_split
 from pitgeo.training.module import known
 
 Values = NDArray[np.float64]
@@ -81,6 +83,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
     shares = {label: [column.share(level) for level in LEVELS] for label, column in columns.items()}
     expected = [math.erf(level / math.sqrt(2)) for level in LEVELS]
     result = {
+        "format": FORMAT,
         "members": [Path(os.path.relpath(member.path, output)).as_posix() for member in ensemble.members],
         "dataset": config.data.name,
         "protocol": getattr(config.data.options, "protocol", None),
@@ -93,16 +96,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             "method": "root mean square of the error over that of the spread, all points of the validation samples",
             "factors": dict(zip(ensemble.targets, calibration.factors or (1.0,) * len(ensemble.targets), strict=True)),
         },
-        "errors": {
-            label: {
-                norm: {
-                    **summary(found.errors[norm][:, channel]),
-                    "members": [float(errors[:, channel].mean()) for errors in found.member_errors[norm]],
-                }
-                for norm, _ in NORMS
-            }
-            for channel, label in enumerate(labels)
-        },
+        "errors": _with_members(found.measures.result(), [member.result() for member in found.member_measures]),
         "spread": {
             label: {
                 "within_1": column.share(1.0),
@@ -136,6 +130,10 @@ def format_ensemble(result: dict[str, Any]) -> str:
         ensemble of 2: pit, seeds 0, 1
         elasticity (radii), 200 test samples
         <BLANKLINE>
+        target          rmse  largest absolute         r2  relative l2  variation l2
+        von_mises          -                 -          -         0.01             -
+        relative l2: mean over samples; the others: all points of all samples. See docs/measures.md
+        <BLANKLINE>
         target     error        mean of members   their mean
         von_mises  relative l2          0.01300      0.01000
         <BLANKLINE>
@@ -144,17 +142,20 @@ def format_ensemble(result: dict[str, Any]) -> str:
         von_mises     1.500     0.700     0.950         1.020                 -
     """
     protocol = f" ({result['protocol']})" if result["protocol"] else ""
-    width = max(6, *(len(name) for name in result["spread"]))
+    width = max(6, *(len(name) for name in (*result["spread"], *result["errors"])))
     lines = [
         f"ensemble of {len(result['members'])}: {result['model']}, seeds {', '.join(map(str, result['seeds']))}",
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
         "",
+        *format_errors(result["errors"]),
+        "",
         f"{'target':{width}}  {'error':11}  {'mean of members':>15}  {'their mean':>11}",
     ]
-    for target, norms in result["errors"].items():
-        for name, numbers in norms.items():
-            alone, together = statistics.fmean(numbers["members"]), numbers["mean"]
-            lines.append(f"{target:{width}}  {name.replace('_', ' '):11}  {alone:15.5f}  {together:11.5f}")
+    for target, numbers in result["errors"].items():
+        found = numbers["relative_l2"]
+        alone = None if None in found["members"] else statistics.fmean(found["members"])
+        first, second = ("-" if value is None else f"{value:.5f}" for value in (alone, found["mean"]))
+        lines.append(f"{target:{width}}  {heading('relative_l2'):11}  {first:>15}  {second:>11}")
     known_on = result["calibration"]["samples"]
     how = f"calibrated on {known_on} validation samples" if known_on else "not calibrated, without validation samples"
     lines += ["", f"spread {how}; a normal distribution has 0.683 and 0.954 within 1 and 2"]
@@ -200,8 +201,8 @@ class _Found:
     spreads: list[Tensor]
     truths: list[Tensor]
     masks: list[Tensor | None]
-    errors: dict[str, Values]
-    member_errors: dict[str, list[Values]]
+    measures: Measures
+    member_measures: list[Measures]
 
     def columns(self) -> list[_Column]:
         """One for every target channel."""
@@ -218,27 +219,33 @@ class _Found:
 
 def _assess(ensemble: Ensemble, samples: Any, calibration: Calibration, progress: bool) -> _Found:
     """Predict with one member after the other; only sums over the members are kept."""
-    first = cast(Predictor, ensemble.members[0])
     size = ensemble.config.training.batch_size
     moments = [Moments() for _ in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
-    member_errors: dict[str, list[Values]] = {name: [] for name, _ in NORMS}
+    member_measures = []
     for member in ensemble.members:
         predictions = predict_samples(cast(Predictor, member), samples, size, progress)
         predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
         for moment, prediction in zip(moments, predictions, strict=True):
             moment.add(prediction)
-        for name, norm in NORMS:
-            member_errors[name].append(sample_errors(first.module, predictions, truths, norm))
+        member_measures.append(measure_samples(ensemble, samples, predictions))
     means = [moment.mean for moment in moments]
     return _Found(
         means,
         [calibration.scale(moment.spread, len(ensemble.targets)) for moment in moments],
         truths,
         [samples[number].get("y_mask") for number in range(len(samples))],
-        {name: sample_errors(first.module, means, truths, norm) for name, norm in NORMS},
-        member_errors,
+        measure_samples(ensemble, samples, means),
+        member_measures,
     )
+
+
+def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict[str, Any]:
+    """The errors of the mean, and beside its relative errors those of every member."""
+    for target, entry in errors.items():
+        for name in ("relative_l1", "relative_l2"):
+            entry[name]["members"] = [member[target][name]["mean"] for member in members]
+    return errors
 
 
 def _ratio(column: _Column) -> float | None:

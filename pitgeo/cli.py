@@ -11,15 +11,18 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tqdm import tqdm
 
+from pitgeo.arguments import make_parser
 from pitgeo.interrupted import InterruptionError, ignore_echoes
 from pitgeo.memory import keep_memory
-from pitgeo.terminal import argument, console
+from pitgeo.terminal import console
 
-DEVICES = ("auto", "cpu", "gpu")
+if TYPE_CHECKING:
+    from pitgeo.scores import Split
+
 ERROR = 2
 """Exit code when something was asked for that cannot be done."""
 
@@ -34,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, 2 for a mistake (one line says which), or 128 and the signal's number.
     """
     with console():
-        arguments = _parser().parse_args(argv)
+        arguments = make_parser(_COMMANDS).parse_args(argv)
         keep_memory()
         try:
             return int(arguments.run(arguments))
@@ -90,16 +93,45 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     from pitgeo.evaluation import evaluate
     from pitgeo.training import torch_device
 
+    split: Split = arguments.split or "test"
+    if arguments.files:
+        return _evaluate_files(arguments)
+    if arguments.parameters:
+        raise ValueError("Expected --parameters with --files, whose numbers the table has (got no --files)")
     if arguments.checkpoint.suffix.lower() == ".json":
         return _evaluate_ensemble(arguments)
-    output = arguments.output or _report_folder(arguments.checkpoint, arguments.split)
+    output = arguments.output or _report_folder(arguments.checkpoint, split)
     _check_folder(output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     result = evaluate(
-        arguments.checkpoint, output, arguments.split, device, progress=not arguments.quiet, overrides=arguments.set
+        arguments.checkpoint, output, split, device, progress=not arguments.quiet, overrides=arguments.set
     )
     _report(result, arguments.checkpoint, output)
+    return 0
+
+
+def _evaluate_files(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from pitgeo.evaluation import write_json
+    from pitgeo.measure_table import format_errors
+    from pitgeo.predict import load_any
+    from pitgeo.training import torch_device
+
+    if arguments.set or arguments.split:
+        raise ValueError("Expected no --set and no --split with --files, which are evaluated as they are (got one)")
+    if arguments.output:
+        _check_folder(arguments.output)
+    torch.set_flush_denormal(True)  # as in training
+    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
+    result = predictor.evaluate(arguments.files, arguments.parameters)
+    print(f"{result['checkpoint']}: {result['model']}, {_files(result['samples'])}\n")
+    print("\n".join(format_errors(result["errors"])))
+    if arguments.output:
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        write_json(arguments.output / "evaluation.json", result)
+        print(f"report: {arguments.output / 'evaluation.json'}")
     return 0
 
 
@@ -112,11 +144,11 @@ def _evaluate_ensemble(arguments: argparse.Namespace) -> int:
 
     if arguments.set:
         raise ValueError("Expected no --set with an ensemble, which is evaluated on its own data (got one)")
-    folder = arguments.checkpoint.parent
-    output = arguments.output or (folder if arguments.split == "test" else folder / arguments.split)
+    folder, split = arguments.checkpoint.parent, cast("Split", arguments.split or "test")
+    output = arguments.output or (folder if split == "test" else folder / split)
     torch.set_flush_denormal(True)  # as in training
     ensemble = load_ensemble(arguments.checkpoint, torch_device(arguments.device))
-    _report_ensemble(evaluate_ensemble(ensemble, output, arguments.split, progress=not arguments.quiet), output)
+    _report_ensemble(evaluate_ensemble(ensemble, output, split, progress=not arguments.quiet), output)
     return 0
 
 
@@ -134,7 +166,8 @@ def _report_folder(checkpoint: Path, split: str) -> Path:
 def _predict(arguments: argparse.Namespace) -> int:
     import torch
 
-    from pitgeo.predict import predict_files
+    from pitgeo.measure_table import format_errors
+    from pitgeo.predict import load_any, predict_with
     from pitgeo.training import torch_device
 
     def progress(files: Sequence[Path]) -> Iterable[Path]:
@@ -144,17 +177,21 @@ def _predict(arguments: argparse.Namespace) -> int:
     _check_folder(arguments.output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
-    for path in predict_files(
-        arguments.checkpoint,
-        arguments.meshes,
-        arguments.output,
-        device,
-        progress,
-        arguments.parameters,
-        arguments.steps,
+    predictor = load_any(arguments.checkpoint, device)
+    measures = predictor.measures()
+    parameters, steps = arguments.parameters, arguments.steps
+    for path in predict_with(
+        predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
     ):
         print(path)
+    if measures.names:  # beside the list of files
+        lines = [f"errors in {_files(len(measures.names))} with the truth", *format_errors(measures.result())]
+        print("\n".join(lines), file=sys.stderr)
     return 0
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"
 
 
 def _describe(arguments: argparse.Namespace) -> int:
@@ -218,90 +255,7 @@ def _report_ensemble(result: dict[str, Any], output: Path) -> None:
     print(f"ensemble: {output / 'ensemble.json'}, picture: {output / 'pictures' / 'calibration.png'}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pitgeo", description="Neural operators on point clouds and meshes.")
-    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    train = verbs.add_parser("train", help="train a model, evaluate it once on the test set")
-    train.add_argument("config", type=Path, metavar="CONFIG", help="TOML file of the run, as in configs/")
-    train.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=argument,
-        metavar="KEY=VALUE",
-        help="change a key, as in training.epochs=5",
-    )
-    train.add_argument("--output", type=Path, metavar="DIR", help="folder of the run (default: runs/<CONFIG's name>)")
-    train.add_argument("--members", type=int, metavar="N", help="train an ensemble, its seeds one after the other")
-    train.add_argument("--resume", action="store_true", help="go on from the folder's last.ckpt")
-    train.add_argument("--overwrite", action="store_true", help="delete an earlier run's files in the folder")
-    train.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="print shapes and the number of parameters, and try the model on a sample or two; train nothing",
-    )
-    train.add_argument("--device", choices=DEVICES, help="the same as --set training.device=...")
-    train.add_argument("--precision", choices=("32", "bf16"), help="the same as --set training.precision=...")
-    _add_quiet(train)
-    train.set_defaults(run=_train)
-
-    evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
-    evaluate.add_argument(
-        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
-    )
-    evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
-    evaluate.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=argument,
-        metavar="KEY=VALUE",
-        help="change the data, as in data.darcy2d.test=50",
-    )
-    evaluate.add_argument("--split", choices=("train", "validation", "test"), default="test", help="default: test")
-    evaluate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
-    _add_quiet(evaluate)
-    evaluate.set_defaults(run=_evaluate)
-
-    predict = verbs.add_parser("predict", help="predict the fields of mesh files")
-    predict.add_argument(
-        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
-    )
-    predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
-    predict.add_argument(
-        "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"
-    )
-    predict.add_argument("--steps", type=int, metavar="N", help="states to predict, of a model of time series")
-    predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
-    predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
-    _add_quiet(predict)
-    predict.set_defaults(run=_predict)
-
-    describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
-    describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
-    describe.add_argument("--json", type=Path, metavar="FILE", help="write the same to a JSON file")
-    _add_quiet(describe)
-    describe.set_defaults(run=_describe)
-
-    export = verbs.add_parser("export", help="write a trained model as a program that runs without pitgeo")
-    export.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
-    export.add_argument("file", type=Path, metavar="FILE", help="what to write, .pt2 (torch) or .onnx")
-    export.add_argument(
-        "--outputs",
-        choices=("input", "own"),
-        default="input",
-        help="where values are wanted: at the input points (default), or at points of their own",
-    )
-    export.add_argument(
-        "--attention", choices=("dense", "fused"), default="dense", help="form of global attention (default: dense)"
-    )
-    export.set_defaults(run=_export)
-    return parser
-
-
-def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+_COMMANDS = {"train": _train, "evaluate": _evaluate, "predict": _predict, "describe": _describe, "export": _export}
 
 
 if __name__ == "__main__":

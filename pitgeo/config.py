@@ -59,6 +59,8 @@ class ScalingConfig(_Table):
 class TrainingConfig(_Table):
     """How the weights are found.
 
+    ``loss`` is relative to the norm of each target, or, ``variation_l2``, to the variation of its channel on the
+    training set: free of offsets, and defined for a target of zeros (``docs/measures.md``).
     ``batch_size`` counts the samples of one step on all devices together; ``warmup`` is the share of the steps in which
     the learning rate rises (not set: 0.3 for ``one_cycle``, else 0); ``clip`` bounds the norm of the gradient;
     ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
@@ -75,7 +77,7 @@ class TrainingConfig(_Table):
 
     epochs: PositiveInt = 100
     batch_size: PositiveInt = 8
-    loss: Literal["relative_l1", "relative_l2"] = "relative_l2"
+    loss: Literal["relative_l1", "relative_l2", "variation_l2"] = "relative_l2"
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -131,6 +133,8 @@ class RunConfig(_Table):
                 f"Expected no training.window where predictions do not become inputs, as with data.name = "
                 f"{self.data.name!r} (got {window}); leave it out"
             )
+        if window and self.training.loss == "variation_l2":
+            raise ValueError("Expected training.loss = 'relative_l2' or 'relative_l1' with training.window")
         if window:
             check_window(rollout, window)
         return self

@@ -103,12 +103,12 @@ class Ensemble(MeshPredictor):
             if keys := difference(first.config.plain(), other.config.plain(), (*MACHINE, "training.seed")):
                 raise ValueError(
                     f"Expected members that differ in training.seed alone (got {other.path}, which differs from "
-                    f"{first.path} in {', '.join(keys)}); train them with --members"
+                    f"{first.path} in {', '.join(keys)}); train them together, as an ensemble"
                 )
             if other.table != first.table:
                 raise ValueError(
                     f"Expected members with the same inputs and targets (got {other.path}, whose fields differ from "
-                    f"those of {first.path}); train them with --members"
+                    f"those of {first.path}); train them together, as an ensemble"
                 )
 
     def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> tuple[Tensor, Tensor]:

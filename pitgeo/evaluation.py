@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import platform
 import time
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ from pitgeo import plots
 from pitgeo.config import parse_config
 from pitgeo.html_report import write_report
 from pitgeo.illustrate import draw, export, head_lengths
+from pitgeo.measure_table import format_errors
+from pitgeo.measures import FORMAT
 from pitgeo.predict import load
-from pitgeo.scores import NORMS, SPLITS, Split, predict_samples, read_split, resting, sample_errors, summary
+from pitgeo.scores import SPLITS, Split, measure_samples, predict_samples, read_split, resting
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.training.module import known
 
@@ -38,9 +41,9 @@ def evaluate(
     """Predict every sample of a split, and write what came out.
 
     That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named
-    in the checkpoint, the files of a split those of training. Errors are relative, a number per sample and target
-    channel; their mean over samples is the benchmark's number. Best, median and worst sample are those of the relative
-    l2 error, averaged over channels.
+    in the checkpoint, the files of a split those of training. Errors are those of ``docs/measures.md``, found by
+    :class:`pitgeo.measures.Measures`; the mean over samples of the relative l2 error is the benchmark's number. Best,
+    median and worst sample are those of the relative l2 error, averaged over targets.
 
     Args:
         checkpoint: A checkpoint written by training.
@@ -72,18 +75,18 @@ def evaluate(
     start = time.perf_counter()
     predictions = predict_samples(predictor, samples, config.training.batch_size, progress)
     seconds = time.perf_counter() - start
-    labels: tuple[str, ...] = tuple(getattr(samples, "targets", predictor.targets))
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
-    truths = [samples[number].y for number in range(len(samples))]
     predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
-    errors = {name: sample_errors(predictor.module, predictions, truths, norm) for name, norm in NORMS}
-    order = np.argsort(errors["relative_l2"].mean(1), kind="stable")
-    rest = resting(predictor.module, truths, labels, ids)
+    measures = measure_samples(predictor, samples, predictions)
+    errors = measures.order()
+    order = np.argsort(errors, kind="stable")
+    rest = resting(predictor, samples)
     for target, found in rest.items():
-        log.info("%r is at rest in %d samples, whose errors are relative to its typical size", target, len(found))
+        log.info("%r is at rest in %d samples, where errors relative to its own size say little", target, len(found))
     chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
 
     result = {
+        "format": FORMAT,
         "checkpoint": checkpoint.name,
         "dataset": config.data.name,
         "protocol": getattr(config.data.options, "protocol", None),
@@ -95,13 +98,10 @@ def evaluate(
         "parameters": predictor.parameters,
         "seed": config.training.seed,
         "epochs": config.training.epochs,
-        "errors": {
-            target: {name: summary(values[:, channel]) for name, values in errors.items()}
-            for channel, target in enumerate(labels)
-        },
+        "errors": measures.result(),
         "at_rest": rest,
-        **{which: _case(samples, ids, errors["relative_l2"], number) for which, number in chosen.items()},
-        "worst_samples": [_case(samples, ids, errors["relative_l2"], int(n)) for n in order[::-1][:10]],
+        **{which: _case(samples, ids, errors, number) for which, number in chosen.items()},
+        "worst_samples": [_case(samples, ids, errors, int(n)) for n in order[::-1][:10]],
         "length_scales": {
             name: [float(length) if np.isfinite(length) else None for length in lengths]  # lambda may be 0
             for name, _, lengths in head_lengths(predictor.model)
@@ -112,11 +112,12 @@ def evaluate(
         "versions": versions(),
         "trained_with": predictor.facts["versions"],
     }
-    draw(predictor, samples, predictions, chosen, result, folder / "pictures")
+    draw(predictor, samples, predictions, chosen, result, folder / "pictures", measures)
     export(samples, chosen, result, folder / "meshes")
+    is_series = getattr(samples, "steps", 0) > 0
     if config.data.options.rollout > 1 or getattr(samples, "steps", 0) > 1:
         plots.error_growth(
-            _growth(result["errors"], predictor.targets if getattr(samples, "steps", 0) else ("",)),
+            _growth(result["errors"], [field.name for field in predictor.table.targets] if is_series else [""]),
             folder / "pictures" / "growth.png",
         )
     metrics = checkpoint.parent / "metrics.csv"
@@ -131,37 +132,33 @@ def format_table(result: dict[str, Any]) -> str:
     """An evaluation as a table to print.
 
     Example:
-        >>> statistics = dict(mean=0.0123, lower_quartile=0.01, median=0.012, upper_quartile=0.014)
+        >>> statistics = dict(mean=0.0123, pooled=0.0125)
         >>> worst = {"sample_id": 7, "relative_l2": 0.05}
         >>> print(format_table({
         ...     "checkpoint": "last.ckpt", "model": "pit", "parameters": 1000, "seed": 0,
         ...     "dataset": "elasticity", "protocol": "radii", "split": "test", "samples": 200,
-        ...     "errors": {"von_mises": {"relative_l2": statistics}},
+        ...     "errors": {"von_mises": {"rmse": dict(mean=2.5, pooled=2.75), "relative_l2": statistics}},
         ...     "best": worst, "median": worst, "worst": worst, "length_scales": {"encoder": [0.02, 0.1]}}))
         last.ckpt: pit, 1,000 parameters, seed 0
         elasticity (radii), 200 test samples
         <BLANKLINE>
-        target     error            mean       25%    median       75%
-        von_mises  relative l2   0.01230   0.01000   0.01200   0.01400
+        target          rmse  largest absolute         r2  relative l2  variation l2
+        von_mises       2.75                 -          -       0.0123             -
+        relative l2: mean over samples; the others: all points of all samples. See docs/measures.md
         <BLANKLINE>
         best sample 7 (0.05000), median sample 7 (0.05000), worst sample 7 (0.05000)
         <BLANKLINE>
         length scale of every head, in the positions' unit
-        encoder      0.0200    0.1000
+        encoder    0.0200    0.1000
     """
     protocol = f" ({result['protocol']})" if result["protocol"] else ""
-    width = max(6, *(len(name) for name in (*result["errors"], *result["length_scales"])))
+    width = max((len(name) for name in result["length_scales"]), default=0)
     lines = [
         f"{result['checkpoint']}: {result['model']}, {result['parameters']:,} parameters, seed {result['seed']}",
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
         "",
-        f"{'target':{width}}  {'error':11}  {'mean':>8}  {'25%':>8}  {'median':>8}  {'75%':>8}",
+        *format_errors(result["errors"]),
     ]
-    for target, norms in result["errors"].items():
-        for name, numbers in norms.items():
-            columns = (numbers[key] for key in ("mean", "lower_quartile", "median", "upper_quartile"))
-            cells = "  ".join(f"{value:8.5f}" for value in columns)
-            lines.append(f"{target:{width}}  {name.replace('_', ' '):11}  {cells}")
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.5f})" for which in _CHOSEN)
     scales = [
         f"{name:{width}}  {'  '.join('     inf' if length is None else f'{length:8.4f}' for length in lengths)}"
@@ -206,16 +203,19 @@ def _check_leaks(
 
 
 def _growth(errors: dict[str, Any], targets: Sequence[str]) -> dict[str, list[float]]:
-    """Mean errors over the steps: of every target by itself, where a step has several."""
-    rows = list(errors.values())
+    """Mean errors over the steps: of every target by itself, where a step has several; NaN where not defined."""
+    entries = list(errors.values())
+    means = [{name: entry[name]["mean"] for name in ("relative_l1", "relative_l2")} for entry in entries]
     return {
-        f"{target} {name}" if len(targets) > 1 else name: [row[name]["mean"] for row in rows[channel :: len(targets)]]
-        for channel, target in enumerate(targets)
-        for name, _ in NORMS
+        f"{target} {name}" if len(targets) > 1 else name: [
+            math.nan if row[name] is None else row[name] for row in means[number :: len(targets)]
+        ]
+        for number, target in enumerate(targets)
+        for name in ("relative_l1", "relative_l2")
     }
 
 
 def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:
     """What a report says of one sample."""
     name = {"name": samples.name(number)} if hasattr(samples, "name") else {}
-    return {"sample_id": ids[number], **name, "relative_l2": float(errors[number].mean())}
+    return {"sample_id": ids[number], **name, "relative_l2": float(errors[number])}

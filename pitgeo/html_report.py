@@ -14,6 +14,7 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
+from pitgeo import measure_table
 from pitgeo.training.checkpoint_io import write_atomic
 
 PAGE = Template("""<!DOCTYPE html>
@@ -46,6 +47,16 @@ $sections
 """)
 
 COLUMNS = {"mean": "mean", "lower_quartile": "25%", "median": "median", "upper_quartile": "75%", "largest": "largest"}
+SHOWN = (
+    *measure_table.COLUMNS,
+    ("mean_absolute", "pooled"),
+    ("relative_l1", "mean"),
+    ("peak_error", "mean"),
+    ("peak_distance", "mean"),
+)
+LEGEND = (
+    "relative l1, relative l2 and peak: mean over samples; the others: all points of all samples. See docs/measures.md"
+)
 NAMES = {"train": "training", "validation": "validation"}
 CHOSEN = ("best", "median", "worst")
 CAPTIONS = {
@@ -152,16 +163,31 @@ def _facts(result: Mapping[str, Any], history: Mapping[str, Any]) -> str:
 
 
 def _errors(result: Mapping[str, Any]) -> str:
-    rows = [
-        (target, norm.replace("_", " "), *(numbers.get(key) for key in COLUMNS))
-        for target, norms in (result.get("errors") or {}).items()
-        for norm, numbers in norms.items()
-        if isinstance(numbers, Mapping)
+    """The table of the command line with a few more columns, then every error over the samples."""
+    found = {name: entry for name, entry in (result.get("errors") or {}).items() if isinstance(entry, Mapping)}
+    parts, every = [], list(measure_table.rows(found, "\u2003"))
+    if any("rmse" in entry for _, entry in every):
+        head = [measure_table.heading(name) for name, _ in SHOWN]
+        lines = [(label, *_numbers(entry)) for label, entry in every]
+        notes = [LEGEND, *measure_table.reasons(found, SHOWN)]
+        parts += [_table(("target", *head), lines), *(f'<p class="note">{escape(note)}</p>' for note in notes)]
+    over = [
+        (label, measure_table.heading(name), *(numbers.get(key) for key in COLUMNS))
+        for label, entry in every
+        for name, numbers in entry.items()
+        if isinstance(numbers, Mapping) and "mean" in numbers
     ]
-    if not rows:
-        return ""
-    note = '<p class="note">Relative errors, a number per sample; statistics over the samples.</p>'
-    return _table(("target", "error", *COLUMNS.values()), rows) + note
+    if over:
+        note = '<p class="note">A number per sample; statistics over the samples.</p>'
+        parts.append(_table(("target", "error", *COLUMNS.values()), over) + note)
+    return "\n".join(parts)
+
+
+def _numbers(entry: Mapping[str, Any]) -> list[float | str]:
+    """The numbers of a target, or a dash."""
+    peak = {f"peak_{key}": part for key, part in entry.get("peak", {}).items() if isinstance(part, Mapping)}
+    values = (measure_table.number({**entry, **peak}, *column) for column in SHOWN)
+    return ["-" if value is None else float(value) for value in values]
 
 
 def _samples(result: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from pitgeo import plots
 from pitgeo.fields import FieldTable
+from pitgeo.measures import Measures
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.predict import Predictor
@@ -42,11 +43,12 @@ def draw(
     chosen: dict[str, int],
     result: dict[str, Any],
     folder: Path,
+    measures: Measures,
 ) -> None:
     """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
 
     Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
-    in the target.
+    in the target. Every field is titled with its own errors in the sample.
     """
     channels = getattr(samples, "drawn", range(len(predictor.targets)))
     labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
@@ -59,7 +61,9 @@ def draw(
         label = labels[channel]
         name = "fields.png" if len(labels) == 1 else f"fields_{names[channel]}.png"
         text = LABELS.get(label, label.replace("_", " ").replace("$", r"\$"))  # which begins a formula
-        cases = {_title(which, result): number for which, number in chosen.items()}
+        cases = {
+            f"{_title(which, result)}, {_errors(measures, number, channel)}": number for which, number in chosen.items()
+        }
         if meshes:
             _draw_on_meshes(meshes, cases, samples, predictions, channel, table, folder / name, text)
         elif axes < 3:
@@ -133,7 +137,13 @@ def _title(which: str, result: dict[str, Any]) -> str:
     case = result[which]
     name = Path(case["name"]).name if "name" in case else f"sample {case['sample_id']}"
     name = name.replace("$", r"\$")
-    return f"{which}: {name}, relative l2 error {case['relative_l2']:.4f}"
+    return f"{which}: {name}"
+
+
+def _errors(measures: Measures, number: int, channel: int) -> str:
+    """The errors of one channel in one sample, for a title."""
+    relative, rmse = measures.of_sample(number, channel)
+    return f"relative l2 {'not defined' if relative is None else f'{relative:.4f}'}, rmse {rmse:.4g}"
 
 
 def file_names(labels: Sequence[str]) -> list[str]:

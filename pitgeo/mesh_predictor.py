@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,12 +13,16 @@ from torch import Tensor
 
 from pitgeo.config import RunConfig
 from pitgeo.data import PointData
+from pitgeo.datasets.meshes.manifest import find_files
 from pitgeo.datasets.meshes.parameters import read_parameters
 from pitgeo.fields import FieldTable
 from pitgeo.fields.reading import Floats
 from pitgeo.in_memory import as_mesh, sample_meshes
+from pitgeo.measures import FORMAT, Measures
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_series
 from pitgeo.mesh.series import holds_series
+from pitgeo.mesh_errors import add_mesh, numbers_of
+from pitgeo.reference import Reference
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +42,24 @@ class MeshPredictor(ABC):
         self.path = path
         self.table = FieldTable.parse(facts["table"])
         self.targets: tuple[str, ...] = self.table.target_labels
+
+    @cached_property
+    def reference(self) -> Reference | str:
+        """Mean and variation of the targets on the training set, or why they are not known.
+
+        They come from the checkpoint; where that has none, from the training files.
+        """
+        if self.facts.get("reference") is not None:
+            return Reference.parse(self.facts["reference"])
+        try:
+            return Reference.fit(self.data_options.split_samples("train", False), self.table.scalars)
+        except (OSError, ValueError) as error:
+            return f"{self.path} holds no mean of its training set, which cannot be read either ({error})"
+
+    def measures(self) -> Measures:
+        """What takes in predictions and truths, and gives their errors."""
+        known = self.reference
+        return Measures(self.table, None, known) if isinstance(known, str) else Measures(self.table, known)
 
     @abstractmethod
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
@@ -64,18 +87,75 @@ class MeshPredictor(ABC):
             ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
                 reference grid.
         """
+        if isinstance(mesh, list):
+            return [self.predict_mesh(one, parameters) for one in sample_meshes(mesh)]
+        return self.predict_and_measure(as_mesh(mesh), parameters)
+
+    def predict_and_measure(
+        self, mesh: Mesh, parameters: Mapping[str, float] | None = None, measures: Measures | None = None
+    ) -> Mesh:
+        """What :meth:`predict_mesh` gives for one mesh; ``measures`` take in the errors, where the truth is there."""
+        self._check_space()
+        sample = self._sample(mesh, parameters)
+        found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
+        truth = self.table.truth(mesh, parameters)
+        if measures is not None:
+            add_mesh(measures, mesh, sample, found["_prediction"], [truth])
+        return self._with(mesh, found, truth)
+
+    def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
+        """Errors on any meshes that hold the truth; series are rolled out from their first state.
+
+        Args:
+            meshes: A file or a pattern, or what :func:`~pitgeo.in_memory.as_mesh` makes a mesh of; or a list of these.
+            parameters: Numbers that the meshes do not hold themselves: a table of the files; a dictionary for all
+                meshes; or a list of dictionaries, one for each.
+
+        Returns:
+            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every mesh by itself.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a mesh cannot be read, or lacks an input or every target.
+        """
+        self._check_space()
+        given = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
+        files = [str(entry) for entry in given if isinstance(entry, (str, Path))]
+        if files and len(files) < len(given):
+            raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
+        cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(given)
+        if files and (parameters is None or isinstance(parameters, (str, Path))):
+            by_file = self.file_parameters(cases, parameters)
+            parameters = [by_file[file] for file in cases]
+        measures = self.measures()
+        for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
+            before = len(measures.names)
+            if self.is_one_step:
+                self._evaluate_series(case, own, measures)
+            else:
+                self.predict_and_measure(read_mesh(case) if files else case, own, measures)
+            if len(measures.names) == before:
+                raise ValueError(
+                    f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
+                    f"{', '.join(self.targets)} (got none); leave it out, or predict it without errors"
+                )
+        return {
+            "format": FORMAT,
+            "checkpoint": self.path.name,
+            "model": self.config.model.name,
+            "samples": len(measures.names),
+            "errors": measures.result(),
+            "cases": measures.cases(),
+        }
+
+    def _check_space(self) -> None:
+        """Refuse meshes for a model whose positions are not those of a mesh."""
         if not self.config.data.options.is_in_space:
             raise ValueError(
                 f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
                 f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
                 f"'physical'"
             )
-        if isinstance(mesh, list):
-            return [self.predict_mesh(one, parameters) for one in sample_meshes(mesh)]
-        mesh = as_mesh(mesh)
-        sample = self._sample(mesh, parameters)
-        found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
-        return self._with(mesh, found, parameters)
 
     @property
     def data_options(self) -> Any:
@@ -113,7 +193,12 @@ class MeshPredictor(ABC):
         return found
 
     def write_roll_out(
-        self, file: Path, output: Path, steps: int | None = None, parameters: Mapping[str, float] | None = None
+        self,
+        file: Path,
+        output: Path,
+        steps: int | None = None,
+        parameters: Mapping[str, float] | None = None,
+        measures: Measures | None = None,
     ) -> None:
         """Predict the states after a file's first one, and write all of them as a collection.
 
@@ -122,6 +207,7 @@ class MeshPredictor(ABC):
             output: The collection to write, ``.pvd``; its meshes are put beside it.
             steps: How many; ``None`` for as many as the file has, or for one.
             parameters: Inputs of the mesh as a whole that the file does not hold itself.
+            measures: Takes in the errors of the steps that the file holds.
 
         Raises:
             ValueError: If the file cannot be read or lacks a field.
@@ -130,7 +216,8 @@ class MeshPredictor(ABC):
         first = read_mesh(file) if series is None else series.mesh(0)
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)
-        found = self.fields(self._sample(first, parameters), count)
+        sample, truths = self._sample(first, parameters), list[Mapping[str, Floats]]()
+        found = self.fields(sample, count)
         states = {ending: values.double().numpy() for ending, values in found.items()}
         known = 1 if series is None else len(series)
         times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
@@ -146,9 +233,13 @@ class MeshPredictor(ABC):
                     state = {ending: 0.0 * values for ending, values in state.items()}
                     state["_prediction"] = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
                 # what the first mesh holds of the state belongs to another time
-                yield self._with(mesh, state, parameters, has_truth=number < known)
+                truth = self.table.truth(mesh, parameters) if number < known else None
+                truths.extend([truth] if number and truth is not None else [])
+                yield self._with(mesh, state, truth)
 
         write_series(output, meshes(), times)
+        if measures is not None:
+            add_mesh(measures, first, sample, states["_prediction"], truths)
 
     def outside(self, inputs: Floats) -> list[str]:
         """A sentence for every input that leaves the range of the training set by more than a tenth of it.
@@ -178,18 +269,25 @@ class MeshPredictor(ABC):
             self.table.warn_of_loss(mesh)
         return self.table.mesh_sample(mesh, parameters, inputs)
 
-    def _with(
-        self,
-        mesh: Mesh,
-        found: Mapping[str, Floats],
-        parameters: Mapping[str, float] | None,
-        has_truth: bool = True,
-    ) -> Mesh:
+    def _with(self, mesh: Mesh, found: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
         """The mesh with fields from values ``[m, channels]``, and the error; else without the targets' own fields."""
         result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in found.items()}
         for ending, values in split.items():
             result = self.table.add(result, values, ending)
-        if not has_truth:
+        if truth is None:
             return self.table.without_targets(result)
-        prediction, truth = split["_prediction"], self.table.truth(mesh, parameters)
+        prediction = split["_prediction"]
         return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
+
+    def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:
+        """Roll out a series, and measure all states but the first."""
+        if isinstance(file, Mesh) or not holds_series(file):
+            what = f"{file}: Expected a time series" if isinstance(file, Path) else "Expected files of time series"
+            raise ValueError(f"{what} for a model of its steps (got a single mesh); name a .pvd or .xdmf")
+        series = read_series(file)
+        first, count = series.mesh(0), len(series) - 1
+        if count:
+            sample = self._sample(first, parameters)
+            states = self.fields(sample, count)["_prediction"].double().numpy()
+            truths = [self.table.truth(series.mesh(step + 1), parameters) for step in range(count)]
+            add_mesh(measures, first, sample, states, truths)

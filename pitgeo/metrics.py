@@ -24,6 +24,7 @@ def relative_error(
     groups: Sequence[int] | None = None,
     rows: Tensor | None = None,
     typical: Tensor | None = None,
+    sizes: Tensor | None = None,
 ) -> Tensor:
     r"""Relative l1 or l2 error of every sample and channel.
 
@@ -57,6 +58,8 @@ def relative_error(
             its points, is at rest: its error is relative to the typical size. 0 for channels without one.
         rows: Numbers ``[m]`` of the points that predictions are for, increasing, some of every sample (on a shared mesh
             the same of all); ``None`` for all.
+        sizes: Positive norms ``[B, K]`` to divide by, in place of the target's own; ``floor``, ``groups``
+            and ``typical`` do not matter then.
 
     Shapes:
         - **output** ``[B, K]``
@@ -98,13 +101,13 @@ def relative_error(
         )
     difference = prediction.double() - there.double()
     error = _norm(difference, pointer, norm) if rows is None else _estimate(difference, pointer, rows, norm)
-    size = _norm(target.double(), pointer, norm)
-    if groups is not None:
+    size = _norm(target.double(), pointer, norm) if sizes is None else sizes.double()
+    if groups is not None and sizes is None:
         size = _together(size, groups, norm)
-    if floor is not None:
+    if floor is not None and sizes is None:
         count = pointer.diff()[:, None].double()
         size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
-    if typical is not None:
+    if typical is not None and sizes is None:
         size = _at_rest(size, typical, pointer, norm)[0]
     if bool((size == 0).any()):
         sample, channel = (int(number) for number in (size == 0).nonzero()[0])

@@ -16,6 +16,7 @@ from pitgeo.config import RunConfig, parse_config
 from pitgeo.data import PointData
 from pitgeo.datasets.meshes.manifest import find_files
 from pitgeo.ensemble import Ensemble, read_ensemble
+from pitgeo.measures import Measures
 from pitgeo.mesh import read_mesh, result_name, write_mesh
 from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.models import Shape, build, parameter_count
@@ -29,7 +30,7 @@ from pitgeo.transforms import AttentionGraphs
 CHUNK = 65_536
 """Output points at a time, where one sample has more."""
 
-__all__ = ["Predictor", "load", "load_ensemble", "predict_files"]
+__all__ = ["Predictor", "load", "load_any", "load_ensemble", "predict_files", "predict_with"]
 
 
 class Predictor(MeshPredictor):
@@ -230,25 +231,41 @@ def predict_files(
     parameters: str | Path | None = None,
     steps: int | None = None,
 ) -> list[Path]:
+    """What :func:`predict_with` does, by a checkpoint or the ``ensemble.json`` of several, on a device."""
+    return predict_with(load_any(checkpoint, device), meshes, output, progress, parameters, steps)
+
+
+def load_any(path: str | Path, device: str = "cpu") -> MeshPredictor:
+    """What predicts: a trained model from its checkpoint, or an ensemble from its ``ensemble.json``."""
+    return load_ensemble(path, device) if Path(path).suffix.lower() == ".json" else load(path, device)
+
+
+def predict_with(
+    predictor: MeshPredictor,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
+    measures: Measures | None = None,
+) -> list[Path]:
     """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
 
     Args:
-        checkpoint: The trained model, or the ``ensemble.json`` of several.
+        predictor: The trained model, or several.
         meshes: Files to read, or patterns of them.
         output: Folder to write to; made if it is not there.
-        device: Where to predict.
         progress: Wraps the files while they are worked through, to show a progress bar.
         parameters: Table of numbers of these files, in place of the one the model was trained with.
         steps: Of a model of time series: states to predict after each file's first, written as a collection
             (``.pvd``); ``None`` for as many as the file has, or for one.
+        measures: Takes in the errors of files that hold the truth, see :meth:`MeshPredictor.measures`.
 
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
     """
-    is_ensemble = Path(checkpoint).suffix.lower() == ".json"
-    predictor: MeshPredictor = load_ensemble(checkpoint, device) if is_ensemble else load(checkpoint, device)
-    files = find_files([str(mesh) for mesh in meshes], "MESH")
+    files = find_files([str(mesh) for mesh in meshes], "'meshes'")
     folder = Path(output)
     is_series = predictor.is_one_step
     if steps is not None and not is_series:
@@ -277,8 +294,8 @@ def predict_files(
     for file in progress(files):
         target = folder / results[file]
         if is_series:
-            predictor.write_roll_out(file, target, steps, numbers[file])
+            predictor.write_roll_out(file, target, steps, numbers[file], measures)
         else:
-            write_mesh(target, predictor.predict_mesh(read_mesh(file), numbers[file]))
+            write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
         written.append(target)
     return written

@@ -25,6 +25,7 @@ from pitgeo.fields import FieldTable
 from pitgeo.fit_scalings import check_held_out, fit_scalings
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
+from pitgeo.reference import Reference
 from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.training.loader import collate
@@ -200,7 +201,7 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     inputs, targets, sizes = fit_scalings(config, samples, table)
     check_held_out(config, table, parts.held_out)
     facts = _facts(config, shape, parts.box_scale, table)
-    facts["split"] = config.data.options.split_files()
+    facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
     facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
     module = OperatorModule(model, inputs, targets, config.training, facts=facts, scalars=sizes)

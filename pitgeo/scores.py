@@ -6,21 +6,19 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.metrics import at_rest, relative_error
+from pitgeo.measures import Measures
+from pitgeo.mesh_predictor import MeshPredictor
+from pitgeo.metrics import at_rest
 from pitgeo.predict import Predictor
-from pitgeo.training.module import OperatorModule
 
 Split = Literal["train", "validation", "test"]
 SPLITS = ("train", "validation", "test")
-NORMS: tuple[tuple[str, Literal[1, 2]], ...] = (("relative_l1", 1), ("relative_l2", 2))
 
 
 def read_split(options: DataOptions, name: str, split: str, progress: bool) -> Samples:
@@ -68,46 +66,30 @@ def predict_samples(predictor: Predictor, samples: Any, size: int, progress: boo
     return predictions
 
 
-def sample_errors(
-    module: OperatorModule, predictions: Sequence[Tensor], truths: Sequence[Tensor], norm: Literal[1, 2]
-) -> NDArray[np.float64]:
-    """Relative errors ``[samples, channels]``; of vectors and of numbers of whole meshes, as in training."""
-    floor = None if module.floor is None else module.floor.cpu()
-    groups, errors = module.groups, []
-    typical = None if module.typical is None else module.typical.cpu()
-    for prediction, truth in zip(predictions, truths, strict=True):
-        steps = 1 if groups is None else truth.shape[1] // sum(groups)  # of a roll-out, one after the other
-        together = None if groups is None else [*groups] * steps
-        usual = None if typical is None else typical.repeat(truth.shape[1] // len(typical))
-        errors.append(relative_error(prediction, truth, norm=norm, floor=floor, groups=together, typical=usual))
-    return torch.cat(errors).double().numpy()
-
-
-def resting(
-    module: OperatorModule, truths: Sequence[Tensor], labels: Sequence[str], ids: Sequence[int]
-) -> dict[str, list[int]]:
-    """The samples in which a target is zero, or next to it, by the target: its typical size is what errors refer to."""
-    found: dict[str, list[int]] = {}
-    if module.typical is None:
-        return found
-    for number, truth in zip(ids, truths, strict=True):
-        steps = truth.shape[1] // len(module.typical)
-        groups = None if module.groups is None else [*module.groups] * steps
-        rests = at_rest(truth, module.typical.cpu().repeat(steps), groups)
-        for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
-            if is_at_rest:
-                found.setdefault(label, []).append(number)
+def measure_samples(predictor: MeshPredictor, samples: Any, predictions: Sequence[Tensor]) -> Measures:
+    """Errors of predictions for the samples of a data set, in their order."""
+    found = predictor.measures()
+    for number, prediction in enumerate(predictions):
+        sample = samples[number]
+        name = samples.name(number) if hasattr(samples, "name") else f"sample {int(sample.get('sample_id', number))}"
+        is_physical = getattr(samples, "physical", False)  # positions on a reference grid are inputs
+        pos = sample.x if is_physical else sample.points("output")[0]
+        found.add(name, sample.y, prediction, sample.get("y_mask"), pos)
     return found
 
 
-def summary(values: NDArray[np.float64]) -> dict[str, float]:
-    """Mean, quartiles and extremes of errors."""
-    low, middle, high = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
-    return {
-        "mean": float(values.mean()),
-        "median": middle,
-        "lower_quartile": low,
-        "upper_quartile": high,
-        "smallest": float(values.min()),
-        "largest": float(values.max()),
-    }
+def resting(predictor: Predictor, samples: Any) -> dict[str, list[int]]:
+    """Numbers of the samples in which a target is zero, or next to it, by the target."""
+    module, found = predictor.module, dict[str, list[int]]()
+    if module.typical is None:
+        return found
+    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    for number in range(len(samples)):
+        sample = samples[number]
+        steps = sample.y.shape[1] // len(module.typical)
+        groups = None if module.groups is None else [*module.groups] * steps
+        rests = at_rest(sample.y, module.typical.cpu().repeat(steps), groups)
+        for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
+            if is_at_rest:
+                found.setdefault(label, []).append(int(sample.get("sample_id", number)))
+    return found

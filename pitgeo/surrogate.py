@@ -38,7 +38,7 @@ DEFAULTS: dict[str, Any] = {
     "training": {
         "epochs": 100,
         "batch_size": 4,
-        "loss": "relative_l2",
+        "loss": "variation_l2",
         "optimizer": "muon",
         "learning_rate": 1e-2,
         "weight_decay": 1e-5,

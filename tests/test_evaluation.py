@@ -16,8 +16,13 @@ from torch import Tensor
 from pitgeo import evaluation
 from pitgeo.data import PointData
 from pitgeo.evaluation import evaluate, format_table
+from pitgeo.fields import FieldTable, MeshField
+from pitgeo.measures import Measures
 from pitgeo.nn import PiT, PointwiseMLP
+from pitgeo.reference import Reference
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
+
+REFERENCE = Reference((1.25,), (0.3,))
 
 
 def make(count: int = 5, targets: int = 1, axes: int = 2) -> list[PointData]:
@@ -61,7 +66,8 @@ class Predictor:
     ) -> None:
         self._predict, self.data_options = predict, Options(samples)
         self.targets = tuple(targets)
-        self.module = SimpleNamespace(floor=None, groups=None)
+        self.module = SimpleNamespace(typical=None, groups=None)
+        self.table = FieldTable((), tuple(MeshField(target) for target in targets), 2)
         self.transform = Compose((LatentMesh("farthest", number=5), AttentionGraphs(0.2, 0.2)))
         dim, channels = samples[0].input_dim, len(targets)
         self.model = PiT(dim, channels, channels=8, heads=2) if dim == 2 else PointwiseMLP(dim, channels, 8, 2)
@@ -72,6 +78,9 @@ class Predictor:
             model=SimpleNamespace(name="pit"),
             training=SimpleNamespace(seed=7, epochs=3, batch_size=2, window=0),
         )
+
+    def measures(self) -> Measures:
+        return Measures(self.table, REFERENCE if len(self.targets) == 1 else None)
 
     def predict(self, samples: Sequence[PointData], steps: int) -> Tensor:
         assert len(samples) <= 2 and steps == 0
@@ -94,13 +103,17 @@ def off_by_number(sample: PointData) -> Tensor:
 
 
 def test_numbers(tmp_path: Path, install: Callable[..., list[PointData]]) -> None:
-    install(off_by_number)
+    samples = install(off_by_number)
     (tmp_path / "metrics.csv").write_text("epoch,train_loss\n1,0.5\n")
     result = evaluate(tmp_path / "best.ckpt")
     for norm in ("relative_l1", "relative_l2"):
         numbers = result["errors"]["stress"][norm]
         expected = {"mean": 0.03, "median": 0.03, "lower_quartile": 0.02, "upper_quartile": 0.04}
-        assert numbers == pytest.approx({**expected, "smallest": 0.01, "largest": 0.05}, rel=1e-4)
+        order = 1 if norm == "relative_l1" else 2
+        truth = np.concatenate([sample.y[:, 0].numpy() for sample in samples])
+        error = np.concatenate([off_by_number(sample)[:, 0].numpy() for sample in samples]) - truth
+        pooled = np.linalg.norm(error, order) / np.linalg.norm(truth, order)
+        assert numbers == pytest.approx({**expected, "smallest": 0.01, "largest": 0.05, "pooled": pooled}, rel=1e-4)
     assert [result[which]["sample_id"] for which in ("best", "median", "worst")] == [90, 92, 94]
     assert result["protocol"] == "radii" and result["samples"] == 5 and result["seed"] == 7
     assert result["data"] == {"train": 10, "test": 5} and result["parameters"] > 0
@@ -109,7 +122,13 @@ def test_numbers(tmp_path: Path, install: Callable[..., list[PointData]]) -> Non
     assert pictures == {"fields.png", "latent_mesh.png", "length_scales.png", "loss.png"}
     assert not list(tmp_path.glob("*.part"))
     table = format_table(result)
-    assert "relative l2   0.03000   0.02000   0.03000   0.04000" in table and "worst sample 94 (0.05000)" in table
+    assert "worst sample 94 (0.05000)" in table and result["format"] == 2
+    shown = table.splitlines()[4].split()
+    assert shown[0] == "stress" and float(shown[4]) == pytest.approx(0.03, rel=1e-3)
+    assert float(shown[1]) == pytest.approx(np.sqrt(np.square(error).mean()), rel=1e-3)
+    assert float(shown[2]) == pytest.approx(np.abs(error).max(), rel=1e-3)
+    assert float(shown[3]) == pytest.approx(1 - np.square(error).sum() / np.square(truth - truth.mean()).sum(), 1e-3)
+    assert float(shown[5]) == pytest.approx(np.linalg.norm(error) / np.linalg.norm(truth - 1.25), rel=1e-3)
 
 
 def test_agrees_with_a_plain_computation(tmp_path: Path, install: Callable[..., list[PointData]]) -> None:

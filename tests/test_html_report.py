@@ -15,7 +15,7 @@ import torch
 
 from pitgeo.config import parse_config
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
-from pitgeo.html_report import write_report
+from pitgeo.html_report import SHOWN, write_report
 from pitgeo.run import train
 
 VOID = {"meta", "img"}
@@ -101,11 +101,24 @@ def test_a_report_holds_what_the_run_left(run: Path) -> None:
     page = Page(run / "report.html")
     result = json.loads((run / "evaluation.json").read_text())
     for norm in ("relative_l1", "relative_l2"):
-        row = page.cells.index(norm.replace("_", " "))
-        assert page.cells[row - 1] == "von_mises"
+        row = next(
+            at
+            for at, cell in enumerate(page.cells)
+            if cell == norm.replace("_", " ") and page.cells[at - 1] == "von_mises"
+        )
         keys = ("mean", "lower_quartile", "median", "upper_quartile", "largest")
         shown = [float(text) for text in page.cells[row + 1 : row + 6]]
         assert shown == pytest.approx([result["errors"]["von_mises"][norm][key] for key in keys], rel=1e-3)
+    at = page.cells.index("von_mises")  # the first table has the numbers of the command line, and a few more
+    assert page.cells[at - 9 : at] == [
+        "rmse", "largest absolute", "r2", "relative l2", "variation l2", "mean absolute", "relative l1", "peak error",
+        "peak distance",
+    ]  # fmt: skip
+    numbers = result["errors"]["von_mises"]
+    shown = [float(text) for text in page.cells[at + 1 : at + 10]]
+    expected = [numbers[name][which] for name, which in SHOWN[:7]]
+    expected += [numbers["peak"][name]["mean"] for name in ("error", "distance")]
+    assert shown == pytest.approx(expected, rel=1e-3)
     facts = dict(zip(page.cells[::2], page.cells[1::2], strict=False))
     assert facts["model"] == "pit" and facts["parameters"] == f"{result['parameters']:,}" and facts["epochs"] == "1"
     assert facts["samples"] == "4 for training; 2 for validation; 3 evaluated (test)"

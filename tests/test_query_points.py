@@ -51,7 +51,8 @@ def pit(style: str = "residual", targets: int = 2) -> PiT:
 def module(
     model: nn.Module | None = None, targets: int = 2, loss: str = "relative_l1", **others: Any
 ) -> OperatorModule:
-    others.setdefault("facts", {"format": FORMAT, "config": {}})
+    reference = {"mean": [1.5] * targets, "variation": [0.3 + 0.1 * number for number in range(targets)]}
+    others.setdefault("facts", {"format": FORMAT, "config": {}, "reference": reference})
     options = {"query_points": MOST, "device": "cpu", "loss": loss, **others.pop("options", {})}
     scaling = others.pop("scaling", None) or Scaling(torch.full((targets,), 1.5), torch.full((targets,), 0.3))
     return OperatorModule(
@@ -95,14 +96,14 @@ def check(made: OperatorModule, batch: PointData, counts: tuple[int, ...], power
     assert float((mean / draws - expected).norm()) < 1e-4 * float(expected.norm())
 
 
-@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2)])
+@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2), ("variation_l2", 2)])
 @pytest.mark.parametrize("out", [False, True], ids=["same points", "output points"])
 def test_unequal_meshes(loss: str, power: int, out: bool) -> None:
     sizes = (5, 3, 5)
     check(module(loss=loss), Batch.from_data_list(samples(sizes, out=out)), sizes, power)
 
 
-@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2)])
+@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2), ("variation_l2", 2)])
 def test_a_shared_mesh_with_a_scaling_of_every_point(loss: str, power: int) -> None:
     data = copy.copy(samples((8,))[0])
     data.x, data.y = torch.rand(3, 8, 3), 1 + torch.rand(3, 8, 2)
@@ -111,7 +112,7 @@ def test_a_shared_mesh_with_a_scaling_of_every_point(loss: str, power: int) -> N
     check(module(loss=loss, scaling=scaling), data, (8,), power)
 
 
-@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2)])
+@pytest.mark.parametrize(("loss", "power"), [("relative_l1", 1), ("relative_l2", 2), ("variation_l2", 2)])
 def test_vectors_and_targets_that_are_not_known_everywhere(loss: str, power: int) -> None:
     data = samples((4, 6))
     for sample in data:

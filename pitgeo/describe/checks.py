@@ -197,8 +197,8 @@ def at_rest(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     if field.place == "mesh" or not field.is_float or is_input or not found:
         return None
     return (
-        f"zero throughout in {_files(len(found))}, first {found[0].label}: as a target, its errors are relative there "
-        f"to its typical size in the files to train on"
+        f"zero throughout in {_files(len(found))}, first {found[0].label}: as a target, it has no relative l2 "
+        f"error there, and a loss that is relative takes its typical size in the files to train on"
     )
 
 

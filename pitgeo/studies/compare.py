@@ -169,11 +169,18 @@ def _errors(rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
     values = [row[key] for row in rows]
     return {
         "seeds": len(rows),
-        "error": statistics.fmean(values),
-        "deviation": statistics.stdev(values) if len(values) > 1 else None,
-        "relative_l1": statistics.fmean(row["relative_l1_mean"] for row in rows),
-        "relative_l2": statistics.fmean(row["relative_l2_mean"] for row in rows),
+        "error": _mean(values),
+        "deviation": statistics.stdev(values) if len(values) > 1 and None not in values else None,
+        "relative_l1": _mean([row["relative_l1_mean"] for row in rows]),
+        "relative_l2": _mean([row["relative_l2_mean"] for row in rows]),
+        "variation_l2": _mean([row["variation_l2_pooled"] for row in rows]),
     }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean over seeds; ``None`` where the error of one is not defined."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if len(known) == len(values) else None
 
 
 def _ratio(first: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
@@ -210,13 +217,18 @@ def _draw(result: Mapping[str, Any], curves: Mapping[str, Sequence[Curve]], outp
     plots.error_times(
         {label: [(np.asarray(seconds) / unit, errors) for seconds, errors in runs] for label, runs in curves.items()},
         output / "error_time.png",
-        (f"{name} of training", f"{result['progress']}, {norm}"),
+        (f"{name} of training", f"{result['progress']}, {result['config']['training']['loss'].replace('_', ' ')}"),
     )
-    errors = {label: [row[result["error"]] for row in result["runs"] if row["variant"] == label] for label in curves}
+    errors = {
+        label: [row[result["error"]] for row in result["runs"] if row["variant"] == label and row[result["error"]]]
+        for label in curves
+    }
     sizes = {row["variant"]: row["parameters"] for row in result["table"] if row.get("parameters")}
-    controls = {row["variant"]: row["error"] for row in result["table"] if row["variant"] == LABEL}
+    controls = {row["variant"]: row["error"] for row in result["table"] if row["variant"] == LABEL and row["error"]}
+    if not any(errors.values()):
+        return
     plots.error_sizes(
-        {label: (sizes[label], values) for label, values in errors.items()},
+        {label: (sizes[label], values) for label, values in errors.items() if values},
         output / "error_parameters.png",
         ("parameters", f"test error, {norm}"),
         controls,

@@ -13,8 +13,8 @@ from pitgeo.studies.mean_field import LABEL
 from pitgeo.studies.settings import Budget
 
 COLUMNS = (
-    "variant", "seeds", "error", "deviation", "relative_l1", "relative_l2", "ratio", "worse", "pairs", "parameters",
-    "seconds_per_epoch", "epochs", "training_seconds", "peak_memory_bytes",
+    "variant", "seeds", "error", "deviation", "relative_l1", "relative_l2", "variation_l2", "ratio", "worse", "pairs",
+    "parameters", "seconds_per_epoch", "epochs", "training_seconds", "peak_memory_bytes",
 )  # fmt: skip
 
 
@@ -49,8 +49,8 @@ def format_comparison(result: Mapping[str, Any]) -> str:
         "",
         *(["Runs that failed, of models whose other runs did not:", "", *failures, ""] if failures else []),
         f"Data: {result['dataset']}{protocol}, {sizes['train']} samples to train on, {sizes['validation']} for "
-        f"validation, {sizes['test']} to test on. The error is the {statistic} over the test samples of a relative "
-        f"error, averaged over targets; "
+        f"validation, {sizes['test']} to test on. The error is {_STATISTIC[statistic]}, averaged over targets "
+        f"(docs/measures.md); "
         + (f"mean ± standard deviation over the seeds 0 to {count - 1}. " if count > 1 else "one seed, 0. ")
         + "Ratios are geometric means over the seeds that both have.",
         "",
@@ -95,6 +95,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds < 6000 else f"{seconds / 3600:.3g} h"
 
 
+_STATISTIC = {
+    "mean": "the mean over the test samples",
+    "median": "the median over the test samples",
+    "pooled": "that of all points of all test samples together",
+}
+
 _MEAN_FIELD = [
     "The mean field predicts, at point number i, the mean of the training samples at their point number i, wherever "
     "that point lies in each sample.",
@@ -109,7 +115,7 @@ def _line(row: Mapping[str, Any], columns: int) -> str:
     deviation = f" ± {row['deviation']:.4f}" if row["deviation"] is not None else ""
     cells = [
         row["variant"].replace("|", "\\|"),
-        f"{row['error']:.4f}{deviation}",
+        "not defined" if row["error"] is None else f"{row['error']:.4f}{deviation}",
         "" if row["ratio"] is None else f"{row['ratio']:.2f} ({row['worse']} of {row['pairs']})",
     ]
     if row.get("epochs"):

@@ -226,11 +226,11 @@ class Harness:
         return row
 
 
-def errors_of(evaluation: dict[str, Any]) -> dict[str, float]:
-    """Errors averaged over the targets."""
-    targets = list(evaluation["errors"].values())
-    return {
-        f"{norm}_{statistic}": sum(target[norm][statistic] for target in targets) / len(targets)
-        for norm in ("relative_l1", "relative_l2")
-        for statistic in ("mean", "median", "lower_quartile", "upper_quartile")
-    }
+def errors_of(evaluation: dict[str, Any]) -> dict[str, float | None]:
+    """Errors averaged over the targets; ``None`` where one is not defined."""
+    found: dict[str, float | None] = {}
+    for name in ("relative_l1", "relative_l2", "variation_l2"):
+        for which in ("mean", "median", "lower_quartile", "upper_quartile", "pooled"):
+            values = [target.get(name, {}).get(which) for target in evaluation["errors"].values()]
+            found[f"{name}_{which}"] = None if None in values else sum(values) / len(values)
+    return found

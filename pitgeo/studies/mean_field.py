@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from pitgeo.config import RunConfig
-from pitgeo.metrics import relative_error
-from pitgeo.scores import NORMS, summary
+from pitgeo.measures import measure
+from pitgeo.reference import Reference
 
 LABEL = "training mean field"
 
@@ -20,7 +20,7 @@ def mean_field(config: RunConfig) -> dict[str, Any]:
         config: The run, for its data.
 
     Returns:
-        ``errors`` of every channel, with the keys of an evaluation.
+        ``errors`` of every target, with the keys of an evaluation.
 
     Raises:
         ValueError: If samples have different numbers of points, so that points of one number do not correspond, or a
@@ -38,15 +38,5 @@ def mean_field(config: RunConfig) -> dict[str, Any]:
     for sample in training:
         mean += sample.y
     mean /= len(training)
-    channels = [field.channels for field in table.targets]
-    groups = channels * (mean.shape[1] // sum(channels)) if max(channels) > 1 else None
-    found = {
-        name: torch.cat([relative_error(mean, sample.y.double(), norm=norm, groups=groups) for sample in test]).numpy()
-        for name, norm in NORMS
-    }
-    return {
-        "errors": {
-            str(channel): {name: summary(values[:, channel]) for name, values in found.items()}
-            for channel in range(mean.shape[1])
-        }
-    }
+    truths = [sample.y.double() for sample in test]
+    return {"errors": measure(table, truths, [mean] * len(truths), Reference.fit(training, table.scalars))}

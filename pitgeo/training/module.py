@@ -16,6 +16,7 @@ from pitgeo.data import PointData
 from pitgeo.fields import FieldTable
 from pitgeo.metrics import relative_error
 from pitgeo.nn import project_
+from pitgeo.reference import Reference
 from pitgeo.scaling import Scaling
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
@@ -28,10 +29,14 @@ class NonFiniteError(ArithmeticError):
 
 
 class OperatorModule(LightningModule):
-    """A model with its scalings, as it is trained and stored.
+    r"""A model with its scalings, as it is trained and stored.
 
     The loss is the mean, over samples and channels, of the relative error of the prediction in physical units; in
-    training with ``query_points``, its estimate from that many output points of a sample.
+    training with ``query_points``, its estimate from that many output points of a sample. With ``"variation_l2"`` it is
+    relative to the variation of the channel on the training set, :math:`v_k`, not to the target's own norm:
+
+    .. math::
+        e_{bk} = \frac{\lVert \hat{y}_{bk} - y_{bk} \rVert_2}{v_k \sqrt{M_b}}
 
     Args:
         model: Takes a batch of samples, gives values ``[M, K]`` at all their output points.
@@ -48,6 +53,7 @@ class OperatorModule(LightningModule):
     """
 
     sizes: Tensor
+    variation: Tensor
 
     def __init__(
         self,
@@ -74,6 +80,7 @@ class OperatorModule(LightningModule):
         self.facts = facts or {}
         self.groups = _groups(self.facts)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
+        self.register_buffer("variation", self._variation(), persistent=False)
         self.validation_error: float | None = None
         self.validation_flaw = ""
         self._errors: list[Tensor] = []
@@ -177,7 +184,33 @@ class OperatorModule(LightningModule):
             self.groups,
             rows,
             self.typical,
+            self._norms(batch) if len(self.variation) else None,
         )
+
+    def _variation(self) -> Tensor:
+        """What the loss divides the error of every channel by; none where it is relative to the target itself."""
+        if self.training_config.loss != "variation_l2":
+            return torch.zeros(0)
+        if self.facts.get("reference") is None:
+            raise ValueError(
+                "Expected 'facts' with a 'reference', mean and variation of the training set, for training.loss = "
+                "'variation_l2' (got none); find it by pitgeo.reference.Reference.fit"
+            )
+        reference = Reference.parse(self.facts["reference"])
+        channels = self.groups or (1,) * len(reference.mean)
+        return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
+
+    def _norms(self, batch: PointData) -> Tensor:
+        """The norm ``[B, K]`` that targets of that variation would have at the points they belong to."""
+        mask = batch.get("y_mask")
+        known = torch.ones_like(batch.y[..., :1], dtype=torch.bool) if mask is None else mask
+        numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
+        if numbers is None:  # samples on a shared mesh, or a single one
+            counts = known.sum(-2).reshape(-1, known.shape[-1]).expand(batch.samples, -1)
+        else:
+            counts = known.new_zeros((batch.samples, known.shape[-1]), dtype=torch.long)
+            counts = counts.index_add(0, numbers, known.long())
+        return self.variation.double() * counts.double().sqrt()
 
     def _flaw(self, errors: Tensor, batch: PointData) -> str:
         """Which error ``[B, K]`` is not finite, and why that may be."""

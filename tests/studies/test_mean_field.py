@@ -29,16 +29,18 @@ def run(training: list[PointData], test: list[PointData], target: MeshField | No
 
 
 def test_numbers() -> None:
-    found = run([sample(1, 4), sample(3, 8)], [sample(5, 10)])["0"]  # the mean is (2, 6), the error (3, 4)
+    found = run([sample(1, 4), sample(3, 8)], [sample(5, 10)])["u"]  # the mean is (2, 6), the error (3, 4)
     assert found["relative_l1"]["mean"] == pytest.approx(7 / 15)
     assert found["relative_l2"]["mean"] == pytest.approx(5 / 125**0.5)
 
 
-def test_components_of_a_vector_are_relative_to_all_of_it() -> None:
-    vector = MeshField("v", 2)
-    found = run([sample([0, 0], [0, 0])], [sample([3, 0], [0, 4])], vector)
-    size = ((9 + 16) / 2) ** 0.5  # root of the mean square of both components' sizes
-    assert [found[name]["relative_l2"]["mean"] for name in "01"] == pytest.approx([3 / size, 4 / size])
+def test_a_vector_is_measured_as_a_whole_and_its_components_by_their_own_sizes() -> None:
+    found = run([sample([0, 0], [0, 0])], [sample([3, 1], [0, 4])], MeshField("v", 2))["v"]
+    assert found["relative_l2"]["mean"] == pytest.approx(1)
+    found = run([sample([3, 0], [0, 0])], [sample([3, 1], [4, 1])], MeshField("v", 2))["v"]
+    assert found["relative_l2"]["mean"] == pytest.approx((18 / 27) ** 0.5)
+    components = found["components"]
+    assert [components[name]["relative_l2"]["mean"] for name in ("v_x", "v_y")] == pytest.approx([4 / 5, 1])
 
 
 def test_where_it_has_no_meaning() -> None:

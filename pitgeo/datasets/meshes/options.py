@@ -321,7 +321,8 @@ def log_of_rest(readings: Sequence[Reading], train: int) -> None:
         rest = [reading for reading in readings if 0.0 in reading.sizes[name]]
         if rest:
             log.info(
-                "%s: %r is zero throughout%s; such errors are relative to its typical size in the files to train on",
+                "%s: %r is zero throughout%s; such errors are relative to its typical size in the files to train on, "
+                "where the loss is relative",
                 rest[0].path,
                 name,
                 f", as in {len(rest)} of {len(readings)} files" if len(rest) > 1 else "",

@@ -119,7 +119,7 @@ def _table(path: Path) -> dict[str, _Row]:
     if not path.is_file():
         raise FileNotFoundError(
             f"Expected a table of parameters at {path} (got no such file); data.meshes.parameters names it in "
-            f"training, --parameters in prediction"
+            f"training, 'parameters' in prediction"
         )
     rows: dict[str, _Row] = {}
     for name, row in _json_rows(path) if path.suffix.lower() == ".json" else _csv_rows(path):
