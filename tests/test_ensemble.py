@@ -72,6 +72,7 @@ class Fake(MeshPredictor):
         config = SimpleNamespace(
             data=SimpleNamespace(name="fake", options=Options(splits or {})),
             model=SimpleNamespace(name="fake"),
+            scaling=SimpleNamespace(box="unit"),
             training=SimpleNamespace(seed=seed, batch_size=2),
             plain=lambda: plain,
         )
