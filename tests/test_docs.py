@@ -260,7 +260,8 @@ def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
     out = tmp_path / "run"
     assert main(["train", str(root / "configs/plates.toml"), *sets, "--output", str(out), "--quiet"]) == 0
     errors = json.loads((out / "evaluation.json").read_text())["errors"]
-    assert list(errors) == ["displacement_x", "displacement_y", "displacement_z", "von_mises", "peak_stress"]
+    assert list(errors) == ["displacement", "von_mises", "peak_stress"]
+    assert list(errors["displacement"]["components"]) == ["displacement_x", "displacement_y", "displacement_z"]
     command = ["predict", str(out / "best.ckpt"), str(tmp_path / "raw/plate_000[01].vtu")]
     assert main([*command, "--output", str(tmp_path / "predicted"), "--quiet"]) == 0
     found, given = (read_mesh(tmp_path / folder / "plate_0001.vtu") for folder in ("predicted", "raw"))
