@@ -17,6 +17,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from pitgeo import plots
+from pitgeo.appraisal import Appraised, compare, errors_like
 from pitgeo.ensemble import Calibration, Ensemble, Moments
 from pitgeo.evaluation import versions, write_json
 from pitgeo.measure_table import format_errors, heading
@@ -24,6 +25,7 @@ from pitgeo.measures import FORMAT, Measures
 from pitgeo.predict import Predictor
 from pitgeo.scores import Split, measure_samples, predict_samples, read_split
 from pitgeo.training.module import known
+from pitgeo.verdict import verdict
 
 Values = NDArray[np.float64]
 LEVELS = tuple(step / 10 for step in range(1, 31))
@@ -107,6 +109,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             for label, column in columns.items()
         },
         "reliability": {"spreads": list(LEVELS), "expected": expected, "observed": shares},
+        **_verdict(ensemble, samples, found, {label: _ratio(column) for label, column in columns.items()}),
         "prediction_seconds": round(seconds, 3),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "versions": versions(),
@@ -246,6 +249,18 @@ def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict
         for name in ("relative_l1", "relative_l2"):
             entry[name]["members"] = [member[target][name]["mean"] for member in members]
     return errors
+
+
+def _verdict(ensemble: Ensemble, samples: Any, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
+    """The mean of the members beside controls, and what is to be said of their spread."""
+    appraised = Appraised(ensemble.data_options, samples, found.means, errors_like(ensemble, samples))
+    rivals, numbers, controls = compare(appraised)
+    spread = {label: ratio for label, ratio in ratios.items() if ratio}
+    name = ensemble.config.model.name
+    return {
+        "controls": controls,
+        "verdict": verdict(name, appraised.errors(numbers), rivals, calibration=spread),
+    }
 
 
 def _ratio(column: _Column) -> float | None:

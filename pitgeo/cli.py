@@ -244,13 +244,20 @@ def _check_folder(folder: Path, option: str = "--output") -> None:
 def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:
     from pitgeo.evaluation import format_table
 
+    _report_verdict(result)
     print(format_table(result))
     print(f"checkpoint: {checkpoint}\nreport: {output / 'evaluation.json'}, pictures in {output / 'pictures'}")
+
+
+def _report_verdict(result: dict[str, Any]) -> None:
+    if sentences := result.get("verdict", {}).get("sentences"):
+        print("\n".join([*sentences, ""]))
 
 
 def _report_ensemble(result: dict[str, Any], output: Path) -> None:
     from pitgeo.calibration import format_ensemble
 
+    _report_verdict(result)
     print(format_ensemble(result))
     print(f"ensemble: {output / 'ensemble.json'}, picture: {output / 'pictures' / 'calibration.png'}")
 

@@ -172,6 +172,11 @@ def _model(predictor: Predictor) -> PiT:
             f"Expected a model of the kind 'pit' to export (got {predictor.path}, of the kind "
             f"{predictor.config.model.name!r}); others have no program of their own here"
         )
+    if predictor.module.control is not None:
+        raise ValueError(
+            f"Expected a model that predicts alone (got {predictor.path}, which corrects a control); train with "
+            f"model.pit.residual_of = 'none' to export it"
+        )
     return model
 
 

@@ -91,8 +91,10 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     result = _evaluation(folder)
     model, data = result.get("model", "model"), result.get("dataset", "data")
     sections = (
+        _section("Verdict", _verdict(result)),
         _section("Run", _facts(result, _history(folder / "metrics.csv"))),
         _section("Errors", _errors(result)),
+        _section("Controls", _controls(result)),
         _section("Samples", _samples(result)),
         _section("Pictures", _pictures(folder / "pictures")),
         _section("Meshes", _meshes(folder / "meshes", output.parent)),
@@ -188,6 +190,18 @@ def _numbers(entry: Mapping[str, Any]) -> list[float | str]:
     peak = {f"peak_{key}": part for key, part in entry.get("peak", {}).items() if isinstance(part, Mapping)}
     values = (measure_table.number({**entry, **peak}, *column) for column in SHOWN)
     return ["-" if value is None else float(value) for value in values]
+
+
+def _verdict(result: Mapping[str, Any]) -> str:
+    """What is said of the model."""
+    said = (result.get("verdict") or {}).get("sentences") or []
+    return f"<ul>\n{''.join(f'<li>{escape(str(sentence))}</li>' for sentence in said)}\n</ul>" if said else ""
+
+
+def _controls(result: Mapping[str, Any]) -> str:
+    keys = ("name", "relative_l2", "seconds", "note")
+    rows = [tuple(control.get(key) for key in keys) for control in result.get("controls") or ()]
+    return _table(("control", "relative l2", "seconds to fit", ""), rows)
 
 
 def _samples(result: Mapping[str, Any]) -> str:

@@ -60,7 +60,12 @@ class Shape:
 
 
 class ModelOptions(Options):
-    """Options of a model; a name in :data:`MODELS` stands for a class of this kind."""
+    """Options of a model; a name in :data:`MODELS` stands for a class of this kind.
+
+    ``is_closed`` is true of a model that is fitted in closed form, by its ``fit_closed(samples)``, in place of epochs.
+    """
+
+    is_closed: ClassVar[bool] = False
 
     def transform(self) -> Compose:
         """What a sample needs before it comes to the model; nothing, unless a subclass says so."""
@@ -69,3 +74,7 @@ class ModelOptions(Options):
     @abstractmethod
     def build(self, shape: Shape) -> nn.Module:
         """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
+
+    def control(self, shape: Shape) -> nn.Module | None:
+        """What the model corrects, itself fitted by ``fit_closed(samples)``; ``None``: the model is alone."""
+        return None

@@ -17,6 +17,7 @@ from pitgeo.baselines import (
     GNOTOptions,
     OFormerOptions,
     ONOOptions,
+    PODOptions,
     ShiftDeepONetOptions,
     TransolverOptions,
 )
@@ -56,7 +57,8 @@ class PiTOptions(ModelOptions):
     ``body``: ``"paper"``; ``"moments"``, the same blocks with first moments beside the averages of position-attention;
     ``"residual"``, pre-norm residual blocks, with first moments and a skip past the latent mesh.
     ``quadrature`` has the encoder weigh input points by how much of the domain they stand for, for meshes that are
-    graded otherwise than those of the training.
+    graded otherwise than those of the training. ``residual_of = "pod"``, on a mesh that all samples share, has the
+    network learn what a POD (:class:`pitgeo.baselines.POD`) leaves of samples that it was not fitted to.
     """
 
     channels: Count = 64
@@ -79,6 +81,7 @@ class PiTOptions(ModelOptions):
     period: tuple[Annotated[float, Field(ge=0)], ...] = ()
     divisor: Annotated[float, Field(gt=0)] = 1.0
     latent: LatentOptions = LatentOptions()
+    residual_of: Literal["none", "pod"] = "none"
 
     @model_validator(mode="after")
     def _check(self) -> PiTOptions:
@@ -125,7 +128,16 @@ class PiTOptions(ModelOptions):
             shape.latent_spacing,
             0 if self.body == "paper" else shape.dimension,
         )
-        return PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
+        model = PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
+        if self.residual_of != "none":  # nothing is left at the start
+            last = [part for part in model.head.modules() if isinstance(part, nn.Linear)][-1]
+            for weight in last.parameters():
+                nn.init.zeros_(weight)
+        return model
+
+    def control(self, shape: Shape) -> nn.Module | None:
+        """The POD that the network corrects, if any."""
+        return PODOptions().build(shape) if self.residual_of == "pod" else None
 
 
 class MLPOptions(ModelOptions):
@@ -153,6 +165,7 @@ MODELS: dict[str, type[ModelOptions]] = {
     "ono": ONOOptions,
     "transolver": TransolverOptions,
     "gino": GINOOptions,
+    "pod": PODOptions,
 }
 
 

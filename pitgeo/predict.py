@@ -184,7 +184,8 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     facts = checkpoint["pitgeo"]
     config = parse_config(facts.get("config", {}), source=str(path))
     try:
-        model = build(config.model.options, Shape(**facts["shape"]))
+        shape = Shape(**facts["shape"])
+        model, control = build(config.model.options, shape), config.model.options.control(shape)
         weights = checkpoint["state_dict"]
         scalings = []
         for name in ("input_scaling", "target_scaling"):
@@ -197,6 +198,7 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
             config.training,
             facts=copy.deepcopy(facts),
             scalars=weights["sizes"],
+            control=control,
         )
         module.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError) as error:

@@ -22,7 +22,7 @@ from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
-from pitgeo.fit_scalings import check_held_out, fit_scalings
+from pitgeo.fit_control import fit_before, with_control
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
 from pitgeo.reference import Reference
@@ -98,7 +98,8 @@ def train(
         with together(config.training, output / "last.ckpt") as processes:
             with processes.by_turns():  # data are generated, and caches written, by the first
                 parts = (read or read_parts)(config, progress and first)
-            module, samples, held_out = _module(config, parts), parts.samples, parts.held_out
+            module, held_out = _module(config, parts), parts.held_out
+            samples = with_control(module, parts.samples)
             if resume:
                 check_places(module.facts, output / "last.ckpt")
             if first:
@@ -158,6 +159,8 @@ def dry_run(config: RunConfig) -> list[str]:
 
 def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     """Apply a model to samples, of large ones to one alone, and to none that would take long; say to what."""
+    if hasattr(model, "fit_closed"):
+        return "no sample: training fits it"
     points = [len(sample.pos) + len(sample.points("output")[0]) for sample in samples]
     if points[0] > TRIED_POINTS:
         return f"no sample: this takes long with {len(samples[0].pos)} points"
@@ -198,13 +201,11 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     _seed(config.training.seed)
     shape = _shape(config, samples)
     model = build(config.model.options, shape)
-    inputs, targets, sizes = fit_scalings(config, samples, table)
-    check_held_out(config, table, parts.held_out)
     facts = _facts(config, shape, parts.box_scale, table)
     facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
     facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
-    module = OperatorModule(model, inputs, targets, config.training, facts=facts, scalars=sizes)
+    module = fit_before(config, shape, samples, parts.held_out, table).module(model, config.training, facts)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))
     return module

@@ -162,6 +162,7 @@ def finished(config: RunConfig, output: Path) -> Trained | None:
     epochs = len(metrics.read_text(encoding="utf-8").splitlines()) - 1
     name = "best.ckpt" if config.data.options.counts()[1] else "last.ckpt"
     evaluation = json.loads(report.read_text(encoding="utf-8"))
-    if epochs < config.training.epochs or evaluation["checkpoint"] != name:  # it was evaluated on the way
+    wanted = 1 if config.model.options.is_closed else config.training.epochs
+    if epochs < wanted or evaluation["checkpoint"] != name:  # it was evaluated on the way
         return None
     return Trained(output / name, evaluation)

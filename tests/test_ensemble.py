@@ -44,6 +44,7 @@ class Options:
 
     protocol = None
     is_in_space = True
+    rollout = 1
 
     def __init__(self, splits: dict[str, list[PointData]]) -> None:
         self.splits = splits
@@ -78,7 +79,7 @@ class Fake(MeshPredictor):
         )
         super().__init__(cast(RunConfig, config), {"table": table.plain()}, Path(f"member_{seed}") / "best.ckpt")
         self.noise = noise
-        self.module = SimpleNamespace(floor=None, groups=None)
+        self.module = SimpleNamespace(floor=None, groups=None, typical=None)
 
     def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> Tensor:
         samples = [data] if isinstance(data, PointData) else data

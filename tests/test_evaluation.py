@@ -76,7 +76,7 @@ class Predictor:
         self.config = SimpleNamespace(
             data=SimpleNamespace(name="fake", options=self.data_options),
             model=SimpleNamespace(name="pit"),
-            training=SimpleNamespace(seed=7, epochs=3, batch_size=2, window=0),
+            training=SimpleNamespace(seed=7, epochs=3, batch_size=2, window=0, schedule="cosine"),
         )
 
     def measures(self) -> Measures:

@@ -11,6 +11,7 @@ from pitgeo.baselines.gnot import GNOT, GNOTOptions
 from pitgeo.baselines.interpolated_fno import InterpolatedFNO
 from pitgeo.baselines.oformer import OFormer, OFormerOptions
 from pitgeo.baselines.ono import ONO, ONOOptions
+from pitgeo.baselines.pod import POD, PODOptions
 from pitgeo.baselines.sensors import Sensors
 from pitgeo.baselines.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
 from pitgeo.baselines.slice_attention import SliceAttention
@@ -21,6 +22,7 @@ __all__ = [
     "GINO",
     "GNOT",
     "ONO",
+    "POD",
     "DeepONet",
     "DeepONetOptions",
     "Deformation",
@@ -36,6 +38,7 @@ __all__ = [
     "OFormer",
     "OFormerOptions",
     "ONOOptions",
+    "PODOptions",
     "Sensors",
     "ShiftDeepONet",
     "ShiftDeepONetOptions",

@@ -34,6 +34,8 @@ class SharedMesh(Sequence[PointData]):
         window: What to draw of the plane, ``(left, right), (bottom, top)``; ``None`` for all.
     """
 
+    base: Tensor | None = None
+
     def __init__(
         self,
         fields: Fields,
@@ -62,10 +64,11 @@ class SharedMesh(Sequence[PointData]):
         if isinstance(index, slice):
             result = copy.copy(self)
             result.x, result.y, result.numbers = self.x[index], self.y[index], self.numbers[index]
+            result.base = None if self.base is None else self.base[index]
             return result
         if not -len(self) <= index < len(self):
             raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
-        sample = self._filled(self.x[index], self.y[index])
+        sample = self._filled(index)
         sample.sample_id = int(self.numbers[index])
         return sample
 
@@ -75,8 +78,21 @@ class SharedMesh(Sequence[PointData]):
     def batch(self, numbers: Sequence[int] | NDArray[np.int64]) -> PointData:
         """Several samples at once, ``x [B, N, C]`` and ``y [B, N, K]``, on one copy of points and graphs."""
         chosen = torch.as_tensor(np.asarray(numbers, np.int64))
-        result = self._filled(self.x[chosen], self.y[chosen])
+        result = self._filled(chosen)
         result["sample_id"] = self.numbers[chosen]
+        return result
+
+    def with_base(self, base: Tensor) -> SharedMesh:
+        """The same samples, each with values ``base`` ``[M, K]`` of ``[S, M, K]`` that a model corrects."""
+        result = copy.copy(self)
+        result.base = base
+        return result
+
+    def leavings(self) -> SharedMesh:
+        """The same samples, what ``base`` leaves of the targets in their place."""
+        result = copy.copy(self)
+        result.y = self.y if self.base is None else self.y - self.base
+        result.base = None
         return result
 
     def with_transform(self, transform: Transform, progress: bool = False) -> SharedMesh:
@@ -112,7 +128,9 @@ class SharedMesh(Sequence[PointData]):
     def _place(self, index: int) -> NDArray[np.float64]:
         return self.x[index].double().numpy() if self.physical else self.raw_pos
 
-    def _filled(self, x: Tensor, y: Tensor) -> PointData:
+    def _filled(self, chosen: int | Tensor) -> PointData:
         result = copy.copy(self.points)
-        result.x, result.y = x, y
+        result.x, result.y = self.x[chosen], self.y[chosen]
+        if self.base is not None:
+            result["base"] = self.base[chosen]
         return result

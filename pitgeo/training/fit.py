@@ -21,6 +21,7 @@ from pitgeo.data import PointData
 from pitgeo.interrupted import hear_again
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.checkpoints import Checkpoints
+from pitgeo.training.closed import fit_closed
 from pitgeo.training.distributed import TIMEOUT, together
 from pitgeo.training.history import History
 from pitgeo.training.loader import BatchLoader
@@ -45,6 +46,7 @@ def fit(
 ) -> Path:
     """Train a module; write ``last.ckpt``, ``best.ckpt``, ``metrics.csv`` and ``tensorboard/`` to a folder.
 
+    A model that has a ``fit_closed`` is fitted by it, in place of epochs (:mod:`pitgeo.training.closed`).
     An interrupted and resumed run ends, on the CPU, with the very same weights as one that was not interrupted. With
     several devices every process calls this; the first one writes.
 
@@ -70,6 +72,8 @@ def fit(
     training = module.training_config
     with together(training, output / "last.ckpt") as processes, _shared_cores(processes.place, training):
         processes.connect()
+        if hasattr(module.model, "fit_closed"):
+            return fit_closed(module, train, validation, output, processes.place.is_first)
         return _fit(module, train, validation, output, resume, progress, callbacks, processes.place)
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
-from torch_geometric.utils import segment
 
 from pitgeo.config import TrainingConfig
 from pitgeo.data import PointData
@@ -20,8 +19,12 @@ from pitgeo.reference import Reference
 from pitgeo.scaling import Scaling
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
+from pitgeo.training.over_points import averaged, root_counts
 from pitgeo.training.query_points import draw_query_points
 from pitgeo.training.schedules import make_schedule
+
+SHARES = tuple(step / 10 for step in range(11))
+"""Shares of what a model adds to a control, one of which validation chooses."""
 
 
 class NonFiniteError(ArithmeticError):
@@ -45,6 +48,9 @@ class OperatorModule(LightningModule):
         training: Loss, optimiser and schedule.
         steps: Steps of the whole run, which the schedule spans.
         facts: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
+        control: What the model corrects: takes the same samples, with their values in physical units, and gives values
+            ``[M, K]`` that are added. What the model adds counts by ``share``, 1 in training; validation chooses it
+            between 0 and 1, so that its samples are never predicted worse than by the control.
         scalars: Sizes ``[S]`` of the last output channels, which belong to a mesh as a whole: predictions are averaged
             over the output points, and errors are relative to at least this size.
 
@@ -54,6 +60,7 @@ class OperatorModule(LightningModule):
 
     sizes: Tensor
     variation: Tensor
+    share: Tensor
 
     def __init__(
         self,
@@ -64,6 +71,7 @@ class OperatorModule(LightningModule):
         steps: int = 1,
         facts: dict[str, Any] | None = None,
         scalars: Tensor | None = None,
+        control: nn.Module | None = None,
     ) -> None:
         super().__init__()
         prepare_model(model, training)
@@ -81,6 +89,9 @@ class OperatorModule(LightningModule):
         self.groups = _groups(self.facts)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.register_buffer("variation", self._variation(), persistent=False)
+        self.control = control
+        if control is not None:
+            self.register_buffer("share", torch.ones(()))
         self.validation_error: float | None = None
         self.validation_flaw = ""
         self._errors: list[Tensor] = []
@@ -95,6 +106,7 @@ class OperatorModule(LightningModule):
             model: Another way to apply the model.
             rows: Numbers of the output points to have values at; ``None`` for all.
         """
+        base = self._base(data, rows)
         data = copy.copy(data)
         grid = data.common_grid
         data.x = self.input_scaling.scale(data.x, grid, data.points("input")[1])
@@ -104,7 +116,9 @@ class OperatorModule(LightningModule):
         some = None if rows is None else (rows, len(pos))
         if data.get("window") is None:  # else they are not scaled, see __init__
             values = self.target_scaling.unscale(values, grid, batch, some)
-        return values if len(self.sizes) == 0 else self._averaged(values, data, rows)
+        if base is not None:
+            values = base + (values if self.training else self.share * values)
+        return values if len(self.sizes) == 0 else averaged(values, data, len(self.sizes), rows)
 
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
         """The loss of a batch.
@@ -128,7 +142,7 @@ class OperatorModule(LightningModule):
 
     def validation_step(self, batch: PointData, batch_idx: int) -> None:
         """Keep the errors of a batch."""
-        errors = self._error(batch).cpu()
+        errors = (self._error(batch) if self.control is None else self._errors_of_shares(batch)).cpu()
         self._errors.append(errors[:0] if batch.get("weight") == 0 else errors)
         if not self.validation_flaw and not bool(torch.isfinite(errors).all()):
             self.validation_flaw = self._flaw(errors, batch)
@@ -136,9 +150,13 @@ class OperatorModule(LightningModule):
     def on_validation_epoch_end(self) -> None:
         """The validation error: the mean over samples and channels, those of all devices."""
         errors = torch.cat(self._errors).double()
-        sums = torch.stack([errors.sum(), errors.new_tensor(errors.numel())]).to(self.device)
-        total, count = cast(Tensor, self.trainer.strategy.reduce(sums, reduce_op="sum")).tolist()
-        self.validation_error = self.trainer.strategy.broadcast(total / count)
+        columns = errors.flatten(0, 1) if self.control is not None else errors.reshape(-1, 1)
+        sums = torch.cat([columns.sum(0), errors.new_tensor([len(columns)])]).to(self.device)
+        *totals, count = cast(Tensor, self.trainer.strategy.reduce(sums, reduce_op="sum")).tolist()
+        best = min(range(len(totals)), key=lambda number: totals[number])
+        self.validation_error = self.trainer.strategy.broadcast(totals[best] / count)
+        if self.control is not None:
+            self.share.fill_(self.trainer.strategy.broadcast(SHARES[best]))
 
     def optimizer_step(
         self,
@@ -171,10 +189,34 @@ class OperatorModule(LightningModule):
                 raise NonFiniteError(f"the weight {name!r} became NaN or infinite by step {self.global_step}")
         checkpoint["pitgeo"] = copy.deepcopy(self.facts)
 
-    def _error(self, batch: PointData, rows: Tensor | None = None) -> Tensor:
+    def errors(self, batch: PointData) -> Tensor:
+        """Relative errors ``[B, K]`` at all output points of a batch."""
+        return self._error(batch)
+
+    def _base(self, data: PointData, rows: Tensor | None) -> Tensor | None:
+        """What the model's values are added to: what was found for a training sample without it, or the control's."""
+        if self.control is None:
+            return None
+        stored = data.get("base")
+        if stored is None:
+            with torch.no_grad():
+                stored = self.control(data)
+        base: Tensor = stored
+        return base if rows is None else base.index_select(-2, rows)
+
+    def _errors_of_shares(self, batch: PointData) -> Tensor:
+        """Errors ``[B, K, shares]`` with each of :data:`SHARES`."""
+        self.share.fill_(1.0)
+        base, whole = self._base(batch, None), self(batch)
+        if len(self.sizes):
+            base = averaged(cast(Tensor, base), batch, len(self.sizes), None)
+        parts = (base if share == 0.0 else torch.lerp(cast(Tensor, base), whole, share) for share in SHARES)
+        return torch.stack([self._error(batch, None, cast(Tensor, part)) for part in parts], -1).nan_to_num(torch.inf)
+
+    def _error(self, batch: PointData, rows: Tensor | None = None, values: Tensor | None = None) -> Tensor:
         numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
         return relative_error(
-            known(self(batch, rows=rows), batch, rows),
+            known(self(batch, rows=rows) if values is None else values, batch, rows),
             batch.y,
             numbers,
             batch.samples,
@@ -184,7 +226,7 @@ class OperatorModule(LightningModule):
             self.groups,
             rows,
             self.typical,
-            self._norms(batch) if len(self.variation) else None,
+            self.variation.double() * root_counts(batch) if len(self.variation) else None,
         )
 
     def _variation(self) -> Tensor:
@@ -200,26 +242,14 @@ class OperatorModule(LightningModule):
         channels = self.groups or (1,) * len(reference.mean)
         return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
 
-    def _norms(self, batch: PointData) -> Tensor:
-        """The norm ``[B, K]`` that targets of that variation would have at the points they belong to."""
-        mask = batch.get("y_mask")
-        known = torch.ones_like(batch.y[..., :1], dtype=torch.bool) if mask is None else mask
-        numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
-        if numbers is None:  # samples on a shared mesh, or a single one
-            counts = known.sum(-2).reshape(-1, known.shape[-1]).expand(batch.samples, -1)
-        else:
-            counts = known.new_zeros((batch.samples, known.shape[-1]), dtype=torch.long)
-            counts = counts.index_add(0, numbers, known.long())
-        return self.variation.double() * counts.double().sqrt()
-
     def _flaw(self, errors: Tensor, batch: PointData) -> str:
-        """Which error ``[B, K]`` is not finite, and why that may be."""
-        sample, channel = (int(number) for number in (~torch.isfinite(errors)).nonzero()[0])
+        """Which error ``[B, K]``, or ``[B, K, shares]``, is not finite, and why that may be."""
+        sample, channel = (int(number) for number in (~torch.isfinite(errors)).nonzero()[0, :2])
         labels = FieldTable.parse(self.facts["table"]).target_labels if "table" in self.facts else ()
         name = f"target {labels[channel]!r}" if channel < len(labels) else f"target channel {channel}"
         numbers = batch.get("sample_id")
         where = sample if numbers is None else int(numbers.flatten()[sample])
-        flaw = f"the error of {name} is {float(errors[sample, channel])} in validation sample {where}"
+        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {where}"
         logs = self.target_scaling.is_log
         if bool(logs[channel % len(logs)]):
             return f"{flaw}; its logarithm is scaled, and the exponential of what is predicted is out of range"
@@ -237,19 +267,6 @@ class OperatorModule(LightningModule):
         """Typical size of every channel, to which errors of samples at rest are relative; ``None`` if none is known."""
         sizes = self.facts.get("typical")
         return None if sizes is None else torch.tensor(sizes, dtype=torch.float64, device=self.sizes.device)
-
-    def _averaged(self, values: Tensor, data: PointData, rows: Tensor | None) -> Tensor:
-        """Numbers of the whole mesh in place of the last channels: means over the points of a sample."""
-        fields, numbers = values[..., : -len(self.sizes)], values[..., -len(self.sizes) :]
-        batch = None if values.dim() == 3 else data.points("output")[1]
-        if batch is None:
-            means = numbers.mean(-2, keepdim=True).expand_as(numbers)
-        else:
-            batch = batch if rows is None else batch[rows]
-            counts = torch.bincount(batch, minlength=data.samples)
-            pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-            means = segment(numbers, pointer, "mean")[batch]
-        return torch.cat([fields, means], -1)
 
 
 def _groups(facts: dict[str, Any]) -> tuple[int, ...] | None:

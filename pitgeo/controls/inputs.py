@@ -1,0 +1,116 @@
+"""What tells samples on one mesh apart, as a few numbers a sample."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pitgeo.controls.fitted import Fitted
+from pitgeo.controls.grams import gram, principal
+
+FIELD_SHARE = 1e-4
+"""Share of the variance of input fields that may be lost."""
+
+
+class SampleInputs(Fitted):
+    """Numbers ``[S, P]`` from input values ``[S, N, C]`` of samples on one mesh.
+
+    A channel that is the same at all points of a sample is a number of the mesh, the others are fields. Numbers are
+    standardised; fields become the coefficients of their principal components, divided by one scale for all. A channel
+    that is the same in all samples tells nothing; values that differ from it later are refused.
+
+    Args:
+        channels: Input channels ``C``.
+    """
+
+    is_number: Tensor
+    is_field: Tensor
+    is_log: Tensor
+    shift: Tensor
+    scale: Tensor
+    fixed: Tensor
+    field_mean: Tensor
+    field_basis: Tensor
+    field_scale: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        for name in ("is_number", "is_field"):
+            self.register_buffer(name, torch.zeros(channels, dtype=torch.bool))
+        self.register_buffer("is_log", torch.zeros(0, dtype=torch.bool))
+        for name in ("shift", "scale", "field_mean"):
+            self.register_buffer(name, torch.zeros(0, dtype=torch.float64))
+        self.register_buffer("fixed", torch.zeros(0, 0))
+        self.register_buffer("field_basis", torch.zeros(0, 0, dtype=torch.float64))
+        self.register_buffer("field_scale", torch.ones((), dtype=torch.float64))
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether an input is a field."""
+        return bool(self.is_field.any())
+
+    def find(self, x: Tensor) -> None:
+        """Find out what the channels of training samples ``[S, N, C]`` are."""
+        spread = x.amax(0) - x.amin(0)
+        size = x.abs().amax((0, 1))
+        varies = spread.amax(0) > 1e-6 * size
+        inside = (x.amax(1) - x.amin(1)).amax(0) > 0
+        self.is_number, self.is_field = varies & ~inside, varies & inside
+        self.fixed = x[0][:, ~varies].clone()
+
+    def fit(self, x: Tensor, logs: bool = False) -> None:
+        """Find shifts and scales; with ``logs``, numbers are replaced by their logarithms where all are positive."""
+        numbers = x[:, 0, self.is_number].double()
+        self.is_log = (numbers > 0).all(0) & logs
+        numbers = self._logarithms(numbers)
+        self.shift = numbers.mean(0)
+        self.scale = (numbers - self.shift).square().mean(0).sqrt()
+        if not self.has_fields:
+            return
+        fields = x[:, :, self.is_field].flatten(1)
+        self.field_mean = fields.double().mean(0)
+        products = gram(fields, self.field_mean)
+        coefficients, vectors = principal(products, FIELD_SHARE)
+        self.field_scale = coefficients.square().sum(1).mean().sqrt() / max(1.0, len(self.shift)) ** 0.5
+        self.field_basis = ((fields.double() - self.field_mean).t() @ vectors).contiguous()
+
+    def can_have_logs(self, x: Tensor) -> bool:
+        """Whether a number of training samples has a logarithm."""
+        return bool((x[:, 0, self.is_number] > 0).all(0).any())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The numbers ``[S, P]`` of input values ``[S, N, C]``.
+
+        Raises:
+            ValueError: If the values are of another kind than those of the training samples.
+        """
+        self._check(x)
+        parts = [(self._logarithms(x[:, 0, self.is_number].double()) - self.shift) / self.scale]
+        if self.has_fields:
+            fields = x[:, :, self.is_field].flatten(1).double() - self.field_mean
+            parts.append(fields @ self.field_basis / self.field_scale)
+        return torch.cat(parts, 1)
+
+    def _logarithms(self, numbers: Tensor) -> Tensor:
+        safe = torch.where(self.is_log, numbers, 1.0)
+        if not bool((safe > 0).all()):
+            raise ValueError(
+                f"Expected positive values of the inputs whose logarithms were trained on (got {float(safe.min()):g}); "
+                f"mend them, or train with model.pod.log = 'none'"
+            )
+        return torch.where(self.is_log, safe.log(), numbers)
+
+    def _check(self, x: Tensor) -> None:
+        numbers = x[:, :, self.is_number]
+        if bool((numbers != numbers[:, :1]).any()):
+            raise ValueError(
+                "Expected the same number at all points of a mesh, as in the training samples (got one that differs "
+                "from point to point); give it as a number of the mesh"
+            )
+        fixed = x[:, :, ~(self.is_number | self.is_field)]
+        tolerance = 1e-5 * self.fixed.abs().amax(0) if self.fixed.numel() else 0.0
+        if bool(((fixed - self.fixed).abs() > tolerance).any()):
+            raise ValueError(
+                "Expected those inputs to stay as they are that are the same in all training samples (got others); "
+                "what they do is not known: train on samples in which they differ"
+            )

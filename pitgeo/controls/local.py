@@ -1,0 +1,73 @@
+"""A regression over single points: what place, inputs and shape say, without any neighbourhood."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from sklearn.ensemble import HistGradientBoostingRegressor
+from torch import Tensor
+
+from pitgeo.controls.control import Control
+from pitgeo.controls.places import Floats, positions, unit_places
+from pitgeo.controls.training_set import TrainingSet, change
+from pitgeo.data import PointData
+
+ROWS = 40_000
+"""Points that the regression is fitted to at most."""
+CHANNELS = 6
+"""Target channels at most; each has a regression of its own."""
+
+
+class LocalRegression(Control):
+    """Gradient-boosted trees from position, place in the box round the mesh, its size, and the input values there."""
+
+    name = "a local regression (boosted trees on place and inputs)"
+
+    def fit(self, training: TrainingSet) -> None:
+        """Grow the trees, on some points of all samples.
+
+        Raises:
+            ValueError: If there are too many target channels.
+        """
+        channels = training.samples[0].y.shape[1]
+        if channels > CHANNELS:
+            raise ValueError(f"Expected at most {CHANNELS} target channels (got {channels})")
+        self.state = training.state
+        random = np.random.default_rng(0)
+        each = max(1, ROWS // len(training.samples))
+        rows, targets, masks = [], [], []
+        for sample in training.samples:
+            chosen = random.permutation(len(sample.y))[:each]
+            rows.append(_features(sample)[chosen])
+            targets.append(change(sample, self.state).numpy()[chosen])
+            mask = sample.get("y_mask")
+            masks.append(np.ones_like(targets[-1], bool) if mask is None else mask.numpy()[chosen])
+        features, values, known = (np.concatenate(parts) for parts in (rows, targets, masks))
+        self.trees = []
+        for channel in range(channels):
+            here = known[:, channel]
+            tree = HistGradientBoostingRegressor(max_iter=200, learning_rate=0.1, random_state=0, early_stopping=False)
+            self.trees.append(tree.fit(features[here], values[here, channel]))
+        self.note = f"fitted to {len(features):,} points" if len(features) < _points(training) else ""
+
+    def predict(self, sample: PointData) -> Tensor:
+        """What the trees say at every output point."""
+        features = _features(sample)
+        found = torch.from_numpy(np.stack([tree.predict(features) for tree in self.trees], 1)).float()
+        return found + sample.x[:, -self.state :] if self.state else found
+
+
+def _points(training: TrainingSet) -> int:
+    return sum(len(sample.y) for sample in training.samples)
+
+
+def _features(sample: PointData) -> Floats:
+    """What is known at the output points, ``[M, F]``."""
+    pos, box = positions(sample).numpy(), positions(sample, "input")
+    unit = unit_places(sample)
+    values = sample.x.double().numpy()
+    if not sample.coincide("input", "output"):
+        values = values[np.asarray(cKDTree(box.numpy()).query(pos)[1], np.int64)]
+    size = np.broadcast_to((box.amax(0) - box.amin(0)).numpy(), pos.shape)
+    return np.concatenate([pos, unit, size, values], 1)
