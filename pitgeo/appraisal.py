@@ -6,7 +6,7 @@ import copy
 import csv
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.fields import FieldTable
+from pitgeo.measures import Measures
 from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.predict import Predictor
 from pitgeo.scores import measure_samples, predict_samples
@@ -32,9 +33,6 @@ from pitgeo.verdict import LEAST_SAMPLES, Influence, Rival, verdict
 log = logging.getLogger(__name__)
 
 Values = NDArray[np.float64]
-ErrorsOf = Callable[[Sequence[Tensor], Sequence[int]], Values]
-"""Errors ``[n]`` of predictions for the test samples of these numbers."""
-
 MOST_VALUES = 1_000_000
 """Values of test samples that controls predict at most; of more, some samples are taken."""
 SECONDS = 10.0
@@ -46,20 +44,16 @@ class Appraised:
     """A model that has predicted test samples.
 
     Args:
+        predictor: The model, or several.
         options: Options of its data.
         samples: The test samples, as they are read.
-        predictions: The model's predictions for them.
-        errors_of: How errors of other predictions are found, by the same measure.
+        predictions: What it predicted for each.
     """
 
+    predictor: MeshPredictor
     options: DataOptions
     samples: Any
     predictions: Sequence[Tensor]
-    errors_of: ErrorsOf
-
-    def errors(self, numbers: Sequence[int]) -> Values:
-        """The model's errors ``[n]`` of some of the test samples."""
-        return self.errors_of([self.predictions[number] for number in numbers], numbers)
 
     @property
     def steps(self) -> int:
@@ -73,9 +67,17 @@ class Appraised:
         kept = min(count, max(LEAST_SAMPLES, most // size))
         return [number * count // kept for number in range(kept)]
 
+    def measured(self, predictions: Sequence[Tensor], numbers: Sequence[int]) -> Measures:
+        """Predictions of the model, or of a control, for test samples of these numbers: all by the same measures."""
+        return measure_samples(self.predictor, _Chosen(self.samples, numbers), predictions)
 
-class _Picked:
-    """Some of the samples of a data set, as they are measured."""
+    def errors(self, numbers: Sequence[int]) -> Values:
+        """The model's errors for test samples of these numbers: relative l2, the mean over targets."""
+        return self.measured([self.predictions[number] for number in numbers], numbers).order()
+
+
+class _Chosen:
+    """Some samples of a data set, as its own."""
 
     def __init__(self, samples: Any, numbers: Sequence[int]) -> None:
         self.samples, self.numbers = samples, numbers
@@ -85,14 +87,10 @@ class _Picked:
         sample: PointData = self.samples[self.numbers[index]]
         return sample
 
-
-def errors_like(predictor: MeshPredictor, samples: Any) -> ErrorsOf:
-    """The measure of a model, one number a sample, for predictions of others."""
-
-    def errors_of(predictions: Sequence[Tensor], numbers: Sequence[int]) -> Values:
-        return measure_samples(predictor, _Picked(samples, numbers), predictions).order()
-
-    return errors_of
+    def name(self, index: int) -> str:
+        """What a sample is called."""
+        number = self.numbers[index]
+        return str(self.samples.name(number)) if hasattr(self.samples, "name") else f"sample {number}"
 
 
 def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds: float) -> dict[str, Any]:
@@ -100,7 +98,7 @@ def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds:
 
     Args:
         predictor: The model.
-        appraised: Its test samples and predictions.
+        appraised: Its test samples and errors.
         metrics: Its table of epochs, which may be missing.
         seconds: How long it took to predict the test samples.
 
@@ -139,9 +137,10 @@ def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str
     rivals, report, fitted = [], [], []
     for control in controls_for(training):
         start = time.perf_counter()
-        errors = _errors(control, training, appraised, numbers)
-        if errors is None:
+        measured = _measured(control, training, appraised, numbers)
+        if measured is None:
             continue
+        errors = measured.order()
         seconds = round(time.perf_counter() - start, 2)
         rivals.append(Rival(control.name, errors, seconds, control.model))
         fitted.append(control)
@@ -150,6 +149,7 @@ def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str
             {
                 "name": control.name,
                 "relative_l2": float(errors.mean()),
+                "errors": measured.result(),
                 "samples": len(numbers),
                 "seconds": seconds,
                 "model": control.model,
@@ -158,8 +158,8 @@ def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str
         )
     if rivals and len(training.samples) >= 4 * LEAST_SAMPLES:
         best = min(range(len(rivals)), key=lambda number: float(rivals[number].errors.mean()))
-        halved = _errors(fitted[best], training.half(), appraised, numbers)
-        rivals[best] = replace(rivals[best], halved=halved)
+        halved = _measured(fitted[best], training.half(), appraised, numbers)
+        rivals[best] = replace(rivals[best], halved=None if halved is None else halved.order())
     return rivals, numbers, report
 
 
@@ -171,7 +171,7 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
 
     Args:
         predictor: The model.
-        appraised: Its test samples and predictions.
+        appraised: Its test samples and errors.
         seconds: How long it took to predict all test samples.
     """
     samples, steps = appraised.samples, appraised.steps
@@ -201,12 +201,12 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
             log.debug("No influence of %r was found: %s", name, error)
             continue
         predictions = [known(prediction, sample) for prediction, sample in zip(predictions, mixed, strict=True)]
-        found[name] = Influence(appraised.errors_of(predictions, numbers) - own)
+        found[name] = Influence(appraised.measured(predictions, numbers).order() - own)
     return found
 
 
-def _errors(control: Control, training: TrainingSet, appraised: Appraised, numbers: Sequence[int]) -> Values | None:
-    """Errors of a control; ``None`` where it cannot be fitted, or predicts what is not finite."""
+def _measured(control: Control, training: TrainingSet, appraised: Appraised, numbers: Sequence[int]) -> Measures | None:
+    """A control beside the truth; ``None`` where it cannot be fitted, or predicts what is not finite."""
     try:
         control.fit(training)
         predictions = []
@@ -215,11 +215,10 @@ def _errors(control: Control, training: TrainingSet, appraised: Appraised, numbe
             steps = appraised.steps
             prediction = control.roll_out(sample, steps) if steps else control.predict(sample)
             predictions.append(known(prediction, sample))
-        errors = appraised.errors_of(predictions, numbers)
+        return appraised.measured(predictions, numbers)
     except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
         log.debug("No control of the kind %r: %s", control.name, error)
         return None
-    return errors if bool(np.isfinite(errors).all()) else None
 
 
 def _history(path: Path) -> list[dict[str, float | None]]:

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from pitgeo import plots
-from pitgeo.appraisal import Appraised, compare, errors_like
+from pitgeo.appraisal import Appraised, compare
 from pitgeo.ensemble import Calibration, Ensemble, Moments
 from pitgeo.evaluation import versions, write_json
 from pitgeo.measure_table import format_errors, heading
@@ -253,14 +253,11 @@ def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict
 
 def _verdict(ensemble: Ensemble, samples: Any, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
     """The mean of the members beside controls, and what is to be said of their spread."""
-    appraised = Appraised(ensemble.data_options, samples, found.means, errors_like(ensemble, samples))
+    appraised = Appraised(ensemble, ensemble.data_options, samples, found.means)
     rivals, numbers, controls = compare(appraised)
     spread = {label: ratio for label, ratio in ratios.items() if ratio}
-    name = ensemble.config.model.name
-    return {
-        "controls": controls,
-        "verdict": verdict(name, appraised.errors(numbers), rivals, calibration=spread),
-    }
+    own = verdict(ensemble.config.model.name, appraised.errors(numbers), rivals, calibration=spread)
+    return {"controls": controls, "verdict": own}
 
 
 def _ratio(column: _Column) -> float | None:

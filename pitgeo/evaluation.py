@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo import plots
-from pitgeo.appraisal import Appraised, appraise, errors_like
+from pitgeo.appraisal import Appraised, appraise
 from pitgeo.config import parse_config
 from pitgeo.html_report import write_report
 from pitgeo.illustrate import draw, export, head_lengths
@@ -114,7 +114,7 @@ def evaluate(
         "trained_with": predictor.facts["versions"],
     }
     if split != "train":
-        tested = Appraised(options, samples, predictions, errors_like(predictor, samples))
+        tested = Appraised(predictor, options, samples, predictions)
         result |= appraise(predictor, tested, checkpoint.parent / "metrics.csv", seconds)
     draw(predictor, samples, predictions, chosen, result, folder / "pictures", measures)
     export(samples, chosen, result, folder / "meshes")
