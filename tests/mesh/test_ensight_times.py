@@ -6,6 +6,7 @@ import pytest
 from pitgeo.describe import describe
 from pitgeo.mesh import read_mesh, read_series
 from pitgeo.mesh.ensight import read_ensight
+from pitgeo.mesh.named_files import named_files
 from tests.mesh.ensight_files import FORMS, geometry, in_times, variable, write
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 2.0]]
@@ -127,6 +128,7 @@ def test_names_with_blanks(tmp_path, line):
     (tmp_path / "my folder").mkdir()
     path = write(tmp_path / "my folder", "text", {"run.geo": GEOMETRY, "my file.scl": at(0)}, [line])
     assert read_mesh(path).point_data["my T"].tolist() == [0, 1, 2, 3]
+    assert {file.name for file in named_files(path)} == {"run.geo", "my file.scl"}
 
 
 def test_names_in_folders_and_other_ends_of_lines(tmp_path):

@@ -43,8 +43,8 @@ class MeshOptions(DataOptions):
         targets: Fields to predict, found in the same way; numbers of the whole mesh (drag, lift) among them.
         geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`.
         categories: Those of the inputs that are whole numbers standing for kinds (materials, boundaries).
-        series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``), or the name of numbered files
-            with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then the state: a
+        series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``, ``.case``), or the name of
+            numbered files with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then the state: a
             model is trained from one step to the next, beside the other inputs at the first step, and tested on series
             from their first state.
         steps: Steps to predict in a test of series; 0 for as many as the shortest test series has.
