@@ -72,7 +72,10 @@ def read_case(path: Path) -> Case:
             if sum(entry.name == name for entry in own) > 1:
                 raise ValueError(f"Expected variables of a {place} of different names (got two called {name!r})")
     sets = [entry.times for entry in (case.geometry, *case.variables)] + [each for each, _ in case.constants.values()]
-    case.times = sorted({time for each in sets if each for time in each.times}) or [0.0]
+    found_times = [each.times for each in sets if each]
+    case.times = sorted({time for own in found_times if len(own) > 1 for time in own})
+    if not case.times:  # what has a single time stays as it is
+        case.times = [max((own[0] for own in found_times), default=0.0)]
     if sections["MATERIAL"]:
         notes.append(Note("left out", "the materials of the case are left out"))
     return case

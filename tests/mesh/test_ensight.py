@@ -245,3 +245,29 @@ def test_a_part_without_values_is_not_a_number_where_the_file_cannot_be_cut(tmp_
         write(tmp_path, "text", {"run.geo": geometry(TWO), "c": variable([(1, first)])}, ["scalar per element: c c"])
         with pytest.raises(ValueError, match=r"run\.case: Expected values of part 7 'right', tetra4 in c of 'c' \(got"):
             read_mesh(tmp_path / "run.case")
+
+
+def test_what_vtk_writes_is_read(tmp_path):
+    """By an independent writer, in C Binary; it sorts the cells by their types."""
+    pyvista = pytest.importorskip("pyvista")
+    writer = pytest.importorskip("vtkmodules.vtkIOParallel").vtkEnSightWriter()
+    rng = np.random.default_rng(0)
+    cells = [4, 0, 1, 2, 3, 8, *range(4, 12), 6, *range(12, 18), 3, 0, 1, 19, 5, 0, 1, 2, 3, 18]
+    grid = pyvista.UnstructuredGrid(np.array(cells), np.array([10, 12, 13, 5, 14], np.uint8), rng.random((20, 3)))
+    grid.point_data["T"], grid.point_data["v"] = rng.random(20), rng.random((20, 3))
+    grid.cell_data["c"] = rng.random(5)
+    writer.SetFileName(str(tmp_path / "out"))
+    writer.SetInputData(grid)
+    writer.Write()
+    writer.WriteCaseFile(1)
+    mesh = read_mesh(tmp_path / "out.0.case")
+    assert np.array_equal(mesh.points, np.float32(grid.points))
+    assert np.allclose(mesh.point_data["T_n"], grid.point_data["T"], atol=1e-6)
+    assert np.allclose(mesh.point_data["v_n"], grid.point_data["v"], atol=1e-6)
+    nodes = {kind: rows.tolist() for kind, rows in mesh.cells}
+    assert nodes["tetra"] == [[0, 1, 2, 3]] and nodes["hexahedron"] == [[*range(4, 12)]]
+    assert nodes["triangle"] == [[0, 1, 19]] and nodes["pyramid"] == [[0, 1, 2, 3, 18]]
+    assert sorted(nodes["wedge"][0]) == [*range(12, 18)]
+    order = [3, 0, 1, 2, 4]
+    assert [kind for kind, _ in mesh.cells] == ["triangle", "tetra", "hexahedron", "wedge", "pyramid"]
+    assert np.allclose(np.concatenate(mesh.cell_data["c_c"]), grid.cell_data["c"][order], atol=1e-6)

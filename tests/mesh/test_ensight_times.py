@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pitgeo.datasets.meshes.cache import open_series
 from pitgeo.describe import describe
 from pitgeo.mesh import read_mesh, read_series
 from pitgeo.mesh.ensight import read_ensight
@@ -88,6 +89,18 @@ def test_variables_of_other_times(tmp_path):
     assert [series.mesh(k).point_data["q"][0] for k in range(3)] == [0, 0, 100]
     assert [note.text for note in series.mesh(0).notes] == ["'q' has no values at time 0.5: those at 1 are read"]
     assert not series.mesh(2).notes
+
+
+def test_what_has_a_single_time_is_that_of_all(tmp_path):
+    path = numbered(tmp_path, lines=["scalar per node: 7 q T.008", "constant per case: 7 k 3"])
+    text = path.read_text().replace("model: run.geo", "model: 7 run.geo")
+    path.write_text(text + "time set: 7\nnumber of steps: 1\ntime values: -4\n")
+    check(path)
+    assert read_series(path).mesh(2).point_data["q"].tolist() == [0, 1, 2, 3]
+    assert open_series((path,)).times.tolist() == [0.5, 1, 2.5]  # as training does
+    path.write_text(text.replace("number of steps: 3", "number of steps: 1").replace("0.5 1\n 2.5", "0.5"))
+    path.write_text(path.read_text() + "time set: 7\nnumber of steps: 1\ntime values: -4\n")
+    assert not read_mesh(path).notes and read_mesh(path).field_data["k"].tolist() == [3]
 
 
 def test_points_that_move_are_no_series_but_a_mesh(tmp_path):
