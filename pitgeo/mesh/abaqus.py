@@ -31,11 +31,10 @@ REFUSED = (
 
 
 def read_abaqus(path: Path) -> Raw:
-    """The mesh of an Abaqus input file, a block a type of elements as they come.
+    """The mesh of an Abaqus input file, a block a type of elements as they come; of AVS, if it is one of its files.
 
     Raises:
         InputError: If the file is broken, or holds what is not followed.
-        ValueError: If it is of another program, AVS, whose files have the same ending, and broken.
     """
     reader = _Reader()
     text = read_text(path, reader.notes)

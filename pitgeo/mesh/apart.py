@@ -24,7 +24,7 @@ SECONDS = 10.0
 """Processor time that a small file may take."""
 
 PER_MEGABYTE = 2.0
-"""Seconds more for each megabyte of the file, or of a case and the files beside it."""
+"""Seconds more for each megabyte of the file."""
 
 _process: subprocess.Popen[bytes] | None = None
 _owner = 0  # of the process: a program that was forked needs one of its own
@@ -41,7 +41,7 @@ def read_apart(reader: Reader, path: Path) -> Mesh:
     if _process is None or _owner != os.getpid() or _process.poll() is not None:
         _process, _owner = _started(), os.getpid()
     sent, received = cast(BinaryIO, _process.stdin), cast(BinaryIO, _process.stdout)
-    limit = SECONDS + PER_MEGABYTE * _size(path) / 1e6
+    limit = SECONDS + PER_MEGABYTE * path.stat().st_size / 1e6
     try:
         pickle.dump((reader, str(path), os.getcwd(), limit), sent)
         sent.flush()
@@ -124,10 +124,3 @@ def _limit(seconds: float) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory if hard < 0 else min(memory, hard), hard))
-
-
-def _size(path: Path) -> int:
-    """Bytes of the file; of a case, with those of the files beside it."""
-    if path.suffix.lower() != ".case":
-        return path.stat().st_size
-    return sum(entry.stat().st_size for entry in os.scandir(path.absolute().parent) if entry.is_file())

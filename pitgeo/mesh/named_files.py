@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import html
@@ -9,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from pitgeo.mesh.ensight_case import read_case
 from pitgeo.mesh.formats import endings_of
 
 NAMING = (*endings_of("XDMF"), ".pvd", ".case", ".vtm", ".vtmb", ".pvtu", ".pvtp", ".pvts", ".pvtr", ".pvti")
@@ -53,5 +55,9 @@ def _names(path: Path, _size: int, _time: int) -> tuple[str, ...]:
     names = [part.strip() for part in re.split("""["'<>]""", text)]  # with blanks, as attributes have them
     plain = r"""[^\s"'<>:]+""" if path.suffix.lower() == ".case" else r"""[^\s"'<>:]+\.[A-Za-z]\w*"""
     names += re.findall(plain, text)
+    if path.suffix.lower() == ".case":  # names of several words
+        with contextlib.suppress(ValueError):
+            case = read_case(path)
+            names += [entry.file for entry in (case.geometry, *case.variables)]
     names = [name.partition(":")[0] for name in names if "\n" not in name and len(name) < 1000]
     return tuple(dict.fromkeys(name for name in names if name))

@@ -19,6 +19,7 @@ from pitgeo.mesh import collection, cut_off, med, overlooked, xdmf
 from pitgeo.mesh.abaqus import read_abaqus
 from pitgeo.mesh.apart import read_apart
 from pitgeo.mesh.cgns import read_cgns
+from pitgeo.mesh.ensight import read_ensight
 from pitgeo.mesh.errors import InputError, UnreadableError
 from pitgeo.mesh.exodus import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader, is_risky
@@ -41,6 +42,7 @@ OWN: dict[str, Callable[[Path], Raw]] = {
     "SU2": read_su2,
     "Exodus": read_exodus,
     "CGNS": read_cgns,
+    "EnSight": read_ensight,
     "Abaqus or AVS UCD": read_abaqus,
     "Tecplot": read_tecplot,
     "Gmsh": read_gmsh,

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.collection import read_collection, read_parts
+from pitgeo.mesh.ensight import read_ensight, times_of
+from pitgeo.mesh.formats import endings_of
+from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.reading import read
@@ -19,7 +22,7 @@ from pitgeo.mesh.step_numbers import in_order
 from pitgeo.mesh.writing import write_mesh
 from pitgeo.mesh.xdmf import XdmfFile
 
-SERIES = (".pvd", ".xdmf", ".xmf")
+SERIES = (".pvd", ".xdmf", ".xmf", *endings_of("EnSight"))
 """Endings of files that hold, or name, a whole series."""
 
 log = logging.getLogger(__name__)
@@ -107,8 +110,9 @@ def read_series(source: str | Path | Sequence[str | Path]) -> Series:
     """A series of meshes on the same points.
 
     Args:
-        source: A collection (``.pvd``), an XDMF time series (``.xdmf``), or the files themselves, one a time step.
-            Files are put in the order of the last number in their names, which is their time.
+        source: A collection (``.pvd``), an XDMF time series (``.xdmf``), a case of EnSight (``.case``), or the files
+            themselves, one a time step. Files are put in the order of the last number in their names, which is their
+            time.
 
     Raises:
         FileNotFoundError: If a file is missing.
@@ -133,8 +137,11 @@ def open_series(source: str | Path | Sequence[str | Path]) -> Series:
         return Series(found.times, lambda k: read_parts(found.steps[k], read, path), str(path), found.notes)
     if path.suffix.lower() not in SERIES:
         raise ValueError(
-            f"{path}: Expected a time series, .pvd or .xdmf, or a list of files (got {path.suffix!r}); give all files"
+            f"{path}: Expected a time series, .pvd, .xdmf or .case, or a list of files (got {path.suffix!r}); give all "
+            f"files"
         )
+    if path.suffix.lower() in endings_of("EnSight"):
+        return Series(times_of(path), lambda k: without_ghosts(read_ensight(path, k)).mesh(path), str(path))
     file = XdmfFile(path)
     if not file.is_series:
         raise ValueError(
@@ -151,6 +158,8 @@ def holds_series(path: Path) -> bool:
         ValueError: If it should, but is no such file.
     """
     suffix = path.suffix.lower()
+    if suffix in endings_of("EnSight"):
+        return len(times_of(path)) > 1
     return suffix == ".pvd" or (suffix in SERIES and XdmfFile(path).is_series)
 
 

@@ -15,6 +15,7 @@ from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import each_once, read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
+from pitgeo.mesh.rows import is_whole, real
 
 KINDS = {
     "pt": "vertex",
@@ -33,8 +34,14 @@ ORDER = {"pyramid": [1, 2, 3, 4, 0], "wedge": [3, 4, 5, 0, 1, 2], "hexahedron": 
 HEAD = re.compile(r"\s*\d+(\s+\d+){4}\s*")
 
 
+BINARY = "\x07"
+"""How a binary file begins."""
+
+
 def is_ucd(text: str) -> bool:
-    """Whether a text begins as these files do: comments, then five whole numbers."""
+    """Whether a text begins as these files do: comments, then five whole numbers; or as binary ones."""
+    if text.startswith(BINARY):
+        return True
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     return HEAD.fullmatch(first) is not None
 
@@ -60,17 +67,25 @@ def read_ucd(path: Path) -> Raw:
     """Read a file: points, cells, their data, the material of each cell, data of the model as numbers of the whole.
 
     Raises:
-        InputError: If it is not as the format says; the message names the line.
-        ValueError: If it is binary, or of another format.
+        InputError: If it is binary, or not as the format says; the message names the line.
     """
     notes: list[Note] = []
     text = read_text(path, notes)
-    if "\0" in text or not is_ucd(text):
-        raise ValueError("it is no ASCII file of AVS UCD")
     try:
-        return _read(_Lines(text), notes)
+        if text.startswith(BINARY) or not is_ucd(text):
+            what = "a binary file" if text.startswith(BINARY) else "other lines"
+            raise ValueError(
+                f"Expected an ASCII file of AVS UCD, which begins with 5 whole numbers (got {what}); save it as ASCII, "
+                f"or as .vtu"
+            )
+        raw = _read(_Lines(text), notes)
+        if not is_whole(text):
+            raise ValueError(
+                f"Expected a line break behind the last line (got {text[-20:]!r}, which may be cut); is the file whole?"
+            )
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
+    return raw
 
 
 def _read(lines: _Lines, notes: list[Note]) -> Raw:
@@ -78,6 +93,8 @@ def _read(lines: _Lines, notes: list[Note]) -> Raw:
     rows = lines.take(points, "points")
     table = _numbers(rows, 4)
     raw = Raw(table[:, 1:], notes=notes)
+    if not np.isfinite(raw.points).all():
+        raise ValueError("Expected finite coordinates (got others); is the file whole?")
     numbers, order = _ids(table[:, 0], "points")
     elements = [(number, line.split()) for number, line in lines.take(cells, "cells")]
     found: dict[str, list[tuple[int, int, list[str]]]] = {}
@@ -97,8 +114,10 @@ def _read(lines: _Lines, notes: list[Note]) -> Raw:
             raise ValueError(f"Expected nodes of {kind} cells that are points (got others)")
         raw.cells.append((kind, order[index][:, ORDER.get(kind, slice(None))]))
         places.append(np.array([place for place, _, _ in own]))
-    materials = np.array([int(float(words[1])) for _, words in elements], np.int64)
-    raw.cell_data["Material Id"] = [materials[rows] for rows in places]
+    materials = _numbers([(number, words[1]) for number, words in elements], 1)[:, 0]
+    if (materials % 1 != 0).any() or (np.abs(materials) >= 2.0**31).any():
+        raise ValueError("Expected whole numbers for the materials of the cells (got others)")
+    raw.cell_data["Material Id"] = [materials[rows].astype(np.int64) for rows in places]
     raw.point_data = _data(lines, widths[0], table[:, 0], "points", notes)
     ids = _numbers([(number, words[0]) for number, words in elements], 1)[:, 0]
     for name, values in _data(lines, widths[1], ids, "cells", notes).items():
@@ -117,8 +136,9 @@ def _data(
     if not width:
         return {}
     number, line = lines.take(1, f"components of {what}")[0]
-    sizes = [int(word) for word in line.split()][1:]
-    if sum(sizes) != width or int(line.split()[0]) != len(sizes):
+    words = line.split()
+    sizes = [int(word) for word in words if word.isascii() and word.isdecimal()][1:]
+    if sum(sizes) != width or len(sizes) != len(words) - 1 or int(words[0]) != len(sizes) or 0 in sizes:
         raise ValueError(f"Expected {width} components of {what} (got {line.strip()!r} in line {number})")
     labels = [label.rsplit(",", 1)[0].strip() for _, label in lines.take(len(sizes), f"names of {what}")]
     table = _numbers(lines.take(1 if ids is None else len(ids), f"values of {what}"), 1 + width)
@@ -136,6 +156,8 @@ def _data(
 def _ids(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The numbers in order, and the places of each."""
     order = np.argsort(values, kind="stable")
+    if (values % 1 != 0).any():
+        raise ValueError(f"Expected whole numbers of the {what} (got others)")
     if (np.diff(values[order]) == 0).any():
         raise ValueError(f"Expected each number of the {what} once (got one twice)")
     return values[order], order
@@ -148,6 +170,19 @@ def _numbers(rows: Sequence[tuple[int, str]], width: int) -> NDArray[np.float64]
         if len(row) != width:
             raise ValueError(f"Expected {width} numbers (got {line.strip()[:60]!r} in line {number})")
     try:
+        if any("_" in line for _, line in rows):  # which numpy takes in numbers
+            raise ValueError
         return np.array(words, np.str_).reshape(-1, width).astype(np.float64)
-    except ValueError as error:
-        raise ValueError(f"Expected numbers in the lines {rows[0][0]} to {rows[-1][0]} ({error})") from error
+    except ValueError:
+        return _real_numbers(rows, width)
+
+
+def _real_numbers(rows: Sequence[tuple[int, str]], width: int) -> NDArray[np.float64]:
+    """The same for numbers as Fortran writes them; the message names the line."""
+    result = np.zeros((len(rows), width))
+    for place, (number, line) in enumerate(rows):
+        try:
+            result[place] = list(map(real, line.split()))
+        except ValueError as error:
+            raise ValueError(f"Expected numbers in line {number} (got {str(error)[:40]!r})") from None
+    return result

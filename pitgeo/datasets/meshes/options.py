@@ -43,10 +43,10 @@ class MeshOptions(DataOptions):
         targets: Fields to predict, found in the same way; numbers of the whole mesh (drag, lift) among them.
         geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`.
         categories: Those of the inputs that are whole numbers standing for kinds (materials, boundaries).
-        series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``), or the name of numbered files
-            with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then the state: a
-            model is trained from one step to the next, beside the other inputs at the first step, and tested on series
-            from their first state.
+        series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``, ``.case``), or the name of
+            numbered files with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then
+            the state: a model is trained from one step to the next, beside the other inputs at the first step, and
+            tested on series from their first state.
         steps: Steps to predict in a test of series; 0 for as many as the shortest test series has.
         parameters: Table of numbers a file, CSV with a column ``file`` or JSON; empty for none.
         name_pattern: File name with parameters in braces, ``"wing_{mach}_{angle}.vtu"``; empty for none.
