@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
@@ -22,6 +22,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class ConfigError(ValueError):
@@ -146,6 +149,11 @@ class RunConfig(_Table):
         """
         steps: Compose = self.model.options.transform()
         return steps if box_scale is None else Compose((*steps.transforms, UnitBox(box_scale)))
+
+    def with_data(self, options: Any) -> Self:
+        """The same configuration with other options of its data."""
+        data = self.data.model_copy(update={self.data.name: options})
+        return self.model_copy(update={"data": data})
 
     def plain(self) -> dict[str, Any]:
         """The configuration as plain tables, numbers and strings."""

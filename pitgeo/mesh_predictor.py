@@ -166,8 +166,7 @@ class MeshPredictor(ABC):
     @property
     def is_one_step(self) -> bool:
         """Whether the model predicts the next state of a time series."""
-        states = self.table.targets
-        return self.table.inputs[-len(states) :] == states
+        return self.table.is_one_step
 
     def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
         """Numbers of mesh files that they do not hold themselves.

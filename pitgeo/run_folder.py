@@ -101,7 +101,7 @@ def _check_start(start: Path, output: Path) -> None:
 def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
         raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
-    facts = read_checkpoint(last)["pitgeo"]
+    facts, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
     old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
@@ -110,6 +110,15 @@ def _check_resume(config: RunConfig, last: Path) -> None:
             f"another run by --output"
         )
     _check_split(config, facts.get("split"), last)
+
+
+def as_begun(config: RunConfig, last: Path) -> RunConfig:
+    """The configuration with the geometry inputs that a run began with, where they were left to the data."""
+    options = config.data.options
+    if getattr(options, "geometry", ()) != "auto":
+        return config
+    names = read_checkpoint(last)["pitgeo"]["config"]["data"][config.data.name].get("geometry", ())
+    return config if names == "auto" else config.with_data(options.model_copy(update={"geometry": tuple(names)}))
 
 
 def _check_split(config: RunConfig, before: dict[str, list[str]] | None, last: Path) -> None:

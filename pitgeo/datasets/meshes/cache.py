@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import SERIES, Note, Series
+from pitgeo.fields.mesh_sizes import sizes
+from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
@@ -26,9 +27,32 @@ from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 9
+VERSION = 10
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
+
+
+Range = tuple[tuple[float, ...], tuple[float, ...]]
+"""Smallest and largest values, component by component."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Geometry inputs to compute where a mesh has them, and of the files on the first mesh in the first one alone.
+
+    Args:
+        names: Their names.
+        first: The first file.
+        points: What its :class:`Reading` says of its points.
+    """
+
+    names: tuple[str, ...]
+    first: Path
+    points: str
+
+    def names_of(self, path: Path, points: str) -> tuple[str, ...]:
+        """What to compute for a file."""
+        return () if points == self.points and path != self.first else self.names
 
 
 @dataclass(frozen=True)
@@ -41,13 +65,17 @@ class Reading:
         steps: States of the series; 1 for a single mesh.
         times: Their times; of numbered files 0, 1, ...
         points: Hash of the positions and cells; equal for files on one mesh.
+        geometry: Smallest and largest numbers of every geometry input that was computed.
+        normal: The mean of the normals, if they are among these.
+        missing: Why the mesh has none of those that were tried in vain.
         planar: Names of fields of three components whose third is zero.
         kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
-        low: Smallest value of every input number.
-        high: Largest value of every input number.
+        low: Smallest value of every input number that the file holds.
+        high: Largest value of every one.
         sizes: Root mean square length of every target of points or cells, in every state that is predicted; 0 where it
             is zero throughout.
         extent: Diagonal of the box around the points.
+        spacing: Median distance of a point to the nearest other one.
         notes: What the reader did that is not literally what the file holds.
     """
 
@@ -61,6 +89,10 @@ class Reading:
     high: tuple[float, ...]
     sizes: dict[str, tuple[float, ...]]
     extent: float
+    spacing: float
+    geometry: dict[str, Range]
+    missing: dict[str, str]
+    normal: tuple[float, ...] = ()
     notes: tuple[Note, ...] = ()
     times: tuple[float, ...] = ()
 
@@ -68,6 +100,22 @@ class Reading:
     def path(self) -> Path:
         """The file, or the first one of a series."""
         return self.case[0]
+
+    def ranges(self, table: FieldTable) -> Range:
+        """Smallest and largest value of every input number of a table."""
+        low, high, start = [], [], 0
+        for field in table.inputs:
+            own = self.low[start : start + field.stored], self.high[start : start + field.stored]
+            start += 0 if field.is_geometry else field.stored
+            found = self.geometry[field.name] if field.is_geometry else own
+            low += found[0]
+            high += found[1]
+        return tuple(low), tuple(high)
+
+    def has(self, table: FieldTable, trial: Trial | None) -> bool:
+        """Whether all geometry inputs of a table were computed, and those of a trial tried."""
+        tried = () if trial is None else trial.names_of(self.path, self.points)
+        return {*tried} <= {*self.geometry, *self.missing} and all(field.name in self.geometry for field in table.geometry)
 
 
 def read_files(
@@ -78,6 +126,7 @@ def read_files(
     processes: int,
     progress: bool,
     is_series: bool = False,
+    trial: Trial | None = None,
 ) -> list[Reading]:
     """Read files that are not in the cache yet, several at a time.
 
@@ -89,6 +138,7 @@ def read_files(
         processes: How many processes.
         progress: Show a bar.
         is_series: Whether a case is a time series.
+        trial: Geometry inputs to compute beside those of the table.
 
     Raises:
         ValueError: If a file cannot be read or a field is not as it should be; the message names both.
@@ -98,7 +148,7 @@ def read_files(
             Path.cwd(),
             case,
             _stats(case),
-            repr(table),
+            repr(table.without_geometry()),
             tuple(sorted(parameters.get(case[0], {}).items())),
             folder,
             is_series,
@@ -108,9 +158,11 @@ def read_files(
     work = [
         (number, case, dict(parameters.get(case[0], {})))
         for number, case in enumerate(cases)
-        if keys[number] not in _READ or _stats((_READ[keys[number]][0].cache,)) != _READ[keys[number]][1]
+        if (known := _READ.get(keys[number])) is None
+        or _stats((known[0].cache,)) != known[1]
+        or not known[0].has(table, trial)
     ]
-    read = functools.partial(_read, table, folder, is_series)
+    read = functools.partial(_read, table, folder, is_series, trial)
     with tqdm(total=len(cases), desc="mesh files", unit="file", disable=not progress) as bar:
         bar.update(len(cases) - len(work))
         for number, reading in as_needed(read, work, processes):
@@ -150,7 +202,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What the cache holds: positions ``pos``, raw ``inputs`` and ``targets``, and the :class:`Reading`'s facts."""
+    """What the cache holds: positions ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and the :class:`Reading`'s facts."""
     content: dict[str, Any] = torch.load(path, weights_only=True)
     return content
 
@@ -177,7 +229,11 @@ def save(path: Path, content: dict[str, Any]) -> None:
 
 
 def _read(
-    table: FieldTable, folder: Path, is_series: bool, work: tuple[int, tuple[Path, ...], dict[str, float]]
+    table: FieldTable,
+    folder: Path,
+    is_series: bool,
+    trial: Trial | None,
+    work: tuple[int, tuple[Path, ...], dict[str, float]],
 ) -> tuple[int, Reading]:
     number, case, parameters = work
     cache = folder / f"{_key(table, case, parameters, is_series)}.pt"
@@ -188,16 +244,48 @@ def _read(
     except Exception:  # a broken file, whatever broke it: never read, always made again
         log.warning("The cache %s cannot be read and is made again", cache)
         content = None
+    mesh: Mesh | None = None
     if content is None:
-        content = _content(table, case, parameters, is_series)
+        mesh, content = _content(table.without_geometry(), case, parameters, is_series)
         save(cache, content)
+    reading = _reading(case, cache, content)
+    if not reading.has(table, trial):
+        mesh = mesh or (open_series(case).mesh(0) if is_series else read(case[0]))
+        tried = () if trial is None else trial.names_of(case[0], reading.points)
+        _add_geometry(content, mesh, table, tried)
+        save(cache, content)
+        reading = _reading(case, cache, content)
+    return number, reading
+
+
+def _reading(case: tuple[Path, ...], cache: Path, content: Mapping[str, Any]) -> Reading:
     facts = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
-    return number, Reading(case=case, cache=cache, **facts)
+    return Reading(case=case, cache=cache, **facts)
+
+
+def _add_geometry(content: dict[str, Any], mesh: Mesh, table: FieldTable, tried: Sequence[str]) -> None:
+    """Compute the geometry inputs of a table, and of others to try those that the mesh has."""
+    facts, wanted = content["facts"], [field.name for field in table.geometry]
+    for field in table.with_geometry(tuple(dict.fromkeys([*wanted, *tried]))).geometry:
+        if field.name in facts["geometry"]:
+            continue
+        try:
+            values = table.read_geometry(mesh, field)
+        except ValueError as error:
+            if field.name in wanted:
+                raise
+            facts["missing"][field.name] = str(error)
+            continue
+        content["geometry"][field.name] = torch.from_numpy(values.astype(np.float32))
+        facts["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
+        if field.name == "normals":
+            facts["normal"] = tuple(values.mean(0).tolist())
 
 
 def _content(
     table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool
-) -> dict[str, Any]:
+) -> tuple[Mesh, dict[str, Any]]:
+    """The mesh of a case, the first of a series, and what is kept of it."""
     if is_series:
         series = open_series(case)
         mesh, states, notes = series.mesh(0), [], [*series.notes]
@@ -225,12 +313,14 @@ def _content(
         "steps": len(states),
         "times": times,
         "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
-        "extent": float(np.linalg.norm(np.ptp(mesh.points, 0))),
-        "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
+        **sizes(mesh),
+        "geometry": {},
+        "missing": {},
+        "points": mesh_hash(mesh),
         "planar": tuple(
             name for name, part in parts.items() if table.dimension == 2 and part.shape[1] == 3 and not part[:, 2].any()
         ),
-        "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs") if not field.is_geometry},
+        "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs")},
         "low": tuple(low.tolist()),
         "high": tuple(high.tolist()),
         "sizes": {
@@ -244,13 +334,21 @@ def _content(
             if field.place != "mesh"
         },
     }
-    return {
+    return mesh, {
         "origin": origin,
         "pos": {place: torch.from_numpy(points.astype(np.float32)) for place, points in pos.items()},
         "inputs": torch.from_numpy(inputs.astype(np.float32)),
         "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),
+        "geometry": {},
         "facts": facts,
     }
+
+
+def assembled(table: FieldTable, content: Mapping[str, Any]) -> NDArray[np.float32]:
+    """The numbers of all inputs of a table, ``[n, numbers]``."""
+    held = iter(table.without_geometry().parts(content["inputs"].numpy(), "inputs"))
+    parts = [content["geometry"][field.name].numpy() if field.is_geometry else next(held)[1] for field in table.inputs]
+    return np.concatenate(parts, 1) if parts else content["inputs"].numpy()
 
 
 def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
@@ -263,7 +361,7 @@ def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
 
 
 def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
-    facts = (VERSION, table, sorted(parameters.items()), case[0].suffix, is_series)
+    facts = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
     digest = hashlib.sha256(repr(facts).encode())
     for path in dict.fromkeys(file for given in case for file in (given, *named_files(given))):
         try:
@@ -278,8 +376,9 @@ def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, flo
     return digest.hexdigest()[:24]
 
 
-def _hash(arrays: Sequence[NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
+def mesh_hash(mesh: Mesh) -> str:
+    """Equal for equal points and cells."""
+    digest, arrays = hashlib.sha256(), [mesh.points, *(nodes for _, nodes in mesh.cells)]
     for array in arrays:
         digest.update(repr((array.shape, array.dtype.str)).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
