@@ -203,6 +203,13 @@ def _describe(arguments: argparse.Namespace) -> int:
 
     if arguments.json:
         _check_folder(arguments.json.parent, "--json")
+    if arguments.write:
+        _check_folder(arguments.write.parent, "--write")
+        if arguments.write.exists() and not arguments.overwrite:
+            raise ValueError(
+                f"Expected a new file to write to (got {arguments.write}, which is there); give another --write, or "
+                f"--overwrite"
+            )
     description = describe(arguments.meshes, progress)
     if arguments.json:
         from pitgeo.evaluation import write_json  # training comes with it
@@ -210,6 +217,10 @@ def _describe(arguments: argparse.Namespace) -> int:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         write_json(arguments.json, description.to_dict())
     print(format_description(description))
+    if arguments.write:
+        arguments.write.parent.mkdir(parents=True, exist_ok=True)
+        arguments.write.write_text(description.suggestion, encoding="utf-8")
+        print(f"\nwritten to {arguments.write}; train with: pitgeo train {arguments.write}")
     return 0
 
 

@@ -12,13 +12,15 @@ from typing import TypeVar
 
 from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field
+from pitgeo.describe.offsets import field_offsets
+from pitgeo.describe.orientation import turned_over
 from pitgeo.describe.series_checks import moving_meshes, partial_fields, series_among_meshes, uneven_steps
 
 FEW = 20
 """Files; with fewer, a test error says little."""
 LARGE = 200_000
 """Points; with more, memory must be thought of."""
-UNITS = 100.0
+UNITS = 50.0
 """Ratio of sizes from which on units are likely mixed."""
 GAP = 10.0
 """Ratio between neighbours in the order of sizes below which sizes are spread, not mixed."""
@@ -95,6 +97,17 @@ def turned_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     """Inverted cells, if most are not."""
     what = "cells are inverted: their corners go round the other way than those of most"
     yield from _counted(meshes, lambda mesh: mesh.flaws.turned, what)
+
+
+def turned_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+    """Files whose cells run the other way round than those of the others."""
+    found = [meshes[number] for number in turned_over([mesh.orientation for mesh in meshes])]
+    if found:
+        yield (
+            f"{found[0].label}: the corners of its cells go round the other way than in most files{_of(found, meshes)}, "
+            f"as of faces turned over: normals of open surfaces point the other way, and vectors along them; turn them "
+            f"as in the others"
+        )
 
 
 def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
@@ -249,6 +262,7 @@ MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
     "repeated cells": repeated_cells,
     "degenerate cells": degenerate_cells,
     "inverted cells": turned_cells,
+    "turned files": turned_files,
     "unwritable formats": unwritable_formats,
     "two places": two_places,
     "series among meshes": series_among_meshes,
@@ -264,6 +278,7 @@ FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] =
     "constant": constant,
     "at rest": at_rest,
     "field units": field_units,
+    "field offsets": field_offsets,
     "logarithm": logarithm,
     "category": category,
 }

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pitgeo.describe.description import Description, FieldSummary
 
 WIDTH = 100
+CONFIGURATION = "A configuration, which 'pitgeo describe ... --write run.toml' writes and 'pitgeo train run.toml' takes"
 NAME = 16
 """Names of fields are not cut below this, though lines may become longer."""
 
@@ -43,7 +44,7 @@ def format_description(description: Description) -> str:
             *_section("What could go wrong", [finding.text for finding in description.findings]),
             *(["", "Nothing found that could go wrong"] if not description.findings else []),
             "",
-            "For the configuration",
+            CONFIGURATION,
             "",
             description.suggestion.rstrip("\n"),
         ]
@@ -69,6 +70,8 @@ def _head(description: Description) -> list[str]:
         "mesh": "the same points and cells in all files" if description.is_shared_mesh else "",
         "point sets": _sets(description.point_sets, len(files)),
         "cell sets": _sets(description.cell_sets, len(files)),
+        "problem": description.problem,
+        "try first": description.advice,
     }
     kept = {name: text for name, text in rows.items() if text}
     width = max(map(len, kept))
