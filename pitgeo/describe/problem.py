@@ -27,7 +27,7 @@ KINDS: dict[Kind, tuple[str, str]] = {
     ),
     "shapes": (
         "meshes differ from file to file",
-        "the configuration below: inputs computed from every mesh, such as the distance to its boundary, tell shapes apart",
+        "the configuration below, with inputs computed from every mesh, such as the distance to its boundary",
     ),
     "points": (
         "points alone that differ from file to file",

@@ -23,7 +23,12 @@ def suggestion(paths: Sequence[str | Path], unreadable: Sequence[str], problem: 
         unreadable: Names of files that cannot be read.
         problem: What was found of the others.
     """
-    lines = _commented([f"{_first_upper(KINDS[problem.kind][0])}. First: {advice(problem)}."])
+    lines = _commented(
+        [
+            "By 'pitgeo describe ... --write run.toml'; 'pitgeo train run.toml' takes it as it is.",
+            f"{_first_upper(KINDS[problem.kind][0])}. Try first: {advice(problem)}.",
+        ]
+    )
     lines = [*lines, "", "[data]", 'name = "meshes"', "", "[data.meshes]"]
     if unreadable:
         lines += _commented([f"Left out, since {len(unreadable)} cannot be read: {unreadable[0]}, ..."])

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pitgeo.describe.description import Description, FieldSummary
 
 WIDTH = 100
-CONFIGURATION = "A configuration, which 'pitgeo describe ... --write run.toml' writes and 'pitgeo train run.toml' takes"
 NAME = 16
 """Names of fields are not cut below this, though lines may become longer."""
 
@@ -25,11 +24,13 @@ def format_description(description: Description) -> str:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_mesh(f"{folder}/a.vtu", Mesh(corners, (("triangle", np.array([[0, 1, 2]])),), {"heat": heat}))
         ...     text = format_description(describe([folder]))
-        >>> print("\n".join(text.splitlines()[1:9]))
+        >>> print("\n".join(text.splitlines()[1:11]))
         points     3 a file
         cells      1 a file: 1 triangle
         dimension  2, in files that hold three coordinates
         extent     x 0 to 2, y 0 to 1
+        problem    one file alone
+        try first  more files: one cannot be trained on and tested on
         <BLANKLINE>
         Fields
           name  of      components  type     range     files
@@ -44,7 +45,7 @@ def format_description(description: Description) -> str:
             *_section("What could go wrong", [finding.text for finding in description.findings]),
             *(["", "Nothing found that could go wrong"] if not description.findings else []),
             "",
-            CONFIGURATION,
+            "For the configuration",
             "",
             description.suggestion.rstrip("\n"),
         ]
