@@ -103,4 +103,4 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
 
 
 def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars, and nothing file by file")

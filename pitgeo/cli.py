@@ -180,10 +180,10 @@ def _predict(arguments: argparse.Namespace) -> int:
     predictor = load_any(arguments.checkpoint, device)
     measures = predictor.measures()
     parameters, steps = arguments.parameters, arguments.steps
-    for path in predict_with(
+    written = predict_with(
         predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
-    ):
-        print(path)
+    )
+    print(f"{_files(len(written))} in {arguments.output}" if arguments.quiet else "\n".join(map(str, written)))
     if measures.names:  # beside the list of files
         lines = [f"errors in {_files(len(measures.names))} with the truth", *format_errors(measures.result())]
         print("\n".join(lines), file=sys.stderr)

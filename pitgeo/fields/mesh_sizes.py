@@ -29,6 +29,9 @@ TURNED = 0.3
 NEAR = 0.05
 """A unit explains a size that is within this part of those of the training, once it is converted."""
 
+CELSIUS = 273.15
+"""Kelvins at zero degrees Celsius."""
+
 UNITS = {1e3: "mm and m", 1e2: "cm and m", 1e1: "mm and cm", 1e6: "µm and m", 25.4: "mm and inches"}
 UNITS |= {39.37: "inches and m", 3.281: "feet and m", 304.8: "mm and feet", 12.0: "inches and feet"}
 """Pairs of units by the number of the smaller one in the larger one, the most frequent mistakes first."""
@@ -122,6 +125,26 @@ def unit_text(value: float, known: tuple[float, float]) -> str:
     low, high = known[0] * (1 - NEAR), known[1] * (1 + NEAR)
     near = (pair for number, pair in UNITS.items() if low <= value / number <= high or low <= value * number <= high)
     return next((f"{pair}?" for pair in near), "")
+
+
+def units_hint(own: tuple[float, float], known: tuple[float, float]) -> str:
+    """The offset or factor that brings the values of an input into the known range, as a question to add to a message.
+
+    Example:
+        >>> units_hint((20.0, 80.0), (290.0, 360.0)), units_hint((2e5, 3e5), (180.0, 320.0)), units_hint((5, 6), (1, 2))
+        (' (°C and K?)', ' (by 1000: are units mixed?)', '')
+    """
+    margin = max(known[1] - known[0], CELSIUS / 10) / 10
+
+    def fits(values: Sequence[float]) -> bool:
+        return known[0] - margin <= min(values) and max(values) <= known[1] + margin
+
+    if any(fits([value + shift for value in own]) for shift in (CELSIUS, -CELSIUS)):
+        return " (°C and K?)"
+    margin = (known[1] - known[0]) / 10 or abs(known[1]) / 10
+    factors = (1e3, 1e6, 1e2, 1e1, 1e9)
+    number = next((n for n in factors if any(fits([v * f for v in own]) for f in (n, 1 / n))), None)
+    return "" if number is None else f" (by {number:g}: are units mixed?)"
 
 
 def _is_beyond(value: float, known: tuple[float, float], factor: float) -> bool:

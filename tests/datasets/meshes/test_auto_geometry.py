@@ -152,7 +152,7 @@ def test_series_have_them_before_the_state(tmp_path):
     assert np.allclose(train[1].x[:, 1], 2 + x) and np.allclose(train[1].y[:, 0], 3 + x)
     widest = max(float(sample.pos[:, 0].max()) for sample in train)
     assert train.ranges() == [(0.0, pytest.approx(0.5)), (1.0, pytest.approx(3 + widest))]
-    assert train.sizes().time_step == 0.5
+    assert train.mesh_sizes().time_step == 0.5
 
 
 def test_at_the_centers_of_cells(tmp_path):
@@ -186,7 +186,7 @@ def test_other_words_than_auto_are_refused():
 
 
 def test_sizes_of_the_meshes(tmp_path):
-    sizes = made(tmp_path, [plate(1 + k) for k in range(3)], validation=0, test=1, seed=1).training_parts()[0].sizes()
+    sizes = made(tmp_path, [plate(1 + k) for k in range(3)], validation=0, test=1, seed=1).training_parts()[0].mesh_sizes()
     assert sizes.time_step is None and sizes.normal == () and sizes.spacing == (0.25, 0.25)
     assert sizes.extent[0] in (pytest.approx(2**0.5), pytest.approx(5**0.5))
     assert small_mesh(0).points.shape == (30, 2)
