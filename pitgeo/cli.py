@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ from pitgeo.terminal import console
 
 if TYPE_CHECKING:
     from pitgeo.scores import Split
+
+FLAGS = {"members": "members", "output": "output", "overrides": "set", "overwrite": "overwrite", "resume": "resume"}
+"""Flags by the arguments of functions that they become."""
 
 ERROR = 2
 """Exit code when something was asked for that cannot be done."""
@@ -53,11 +57,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 130
         except OSError as error:
             what = f"{error.filename}: {error.strerror}; check the path" if error.filename else str(error)
-            print(f"pitgeo: error: {' '.join(what.split())}", file=sys.stderr)
+            print(f"pitgeo: error: {_with_flags(' '.join(what.split()))}", file=sys.stderr)
             return ERROR
         except (ValueError, TypeError, ImportError, ArithmeticError, RuntimeError) as error:
-            print(f"pitgeo: error: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"pitgeo: error: {_with_flags(' '.join(str(error).split()))}", file=sys.stderr)
             return ERROR
+
+
+def _with_flags(text: str) -> str:
+    """A message in which the arguments of functions are called by their flags."""
+    return re.sub(rf"'({'|'.join(FLAGS)})'", lambda found: f"--{FLAGS[found[1]]}", text)
 
 
 def _train(arguments: argparse.Namespace) -> int:

@@ -208,15 +208,19 @@ def parse_config(
     overrides: Sequence[str] = (),
     source: str = "configuration",
     run: type[RunConfig] | None = None,
+    option: str = "--set",
 ) -> RunConfig:
-    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`."""
+    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`.
+
+    Messages call an override by ``option``, the flag or argument that it was given by.
+    """
     run = run or schema()
     plain = json.loads(json.dumps(table, default=str))
     sources = {}
     for override in overrides:
-        key, value = _split(override)
-        _put(plain, key, value, f"--set {override}")
-        sources[key] = f"--set {override}"
+        key, value = _split(override, option)
+        _put(plain, key, value, f"{option} {override}")
+        sources[key] = f"{option} {override}"
     try:
         # JSON's strict mode: no string becomes a number, yet lists become tuples.
         return run.model_validate_json(json.dumps(plain, default=str), strict=True)
@@ -261,11 +265,11 @@ def _choice(title: str, registry: _Registry) -> type[Choice]:
     return create_model(title, __base__=Choice, name=(names, ...), **tables)
 
 
-def _split(override: str) -> tuple[str, Any]:
+def _split(override: str, option: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")):
-        raise ConfigError(f"--set {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
+        raise ConfigError(f"{option} {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
