@@ -39,8 +39,9 @@ def test_help_needs_no_library_not_even_numpy(tmp_path: Path) -> None:
 def test_describe_needs_no_torch(tmp_path: Path) -> None:
     written(tmp_path, *(plate(1 + k / 4, left=np.array([0])).with_field_data("load", 1.5 + k) for k in range(4)))
     code = "from pitgeo.cli import main\nassert main(['describe', '.', '--quiet', '--write', 'run.toml']) == 0"
+    (tmp_path / "cases.csv").write_text("file,angle\n" + "\n".join(f"{k},{k / 2}" for k in range(4)))
     assert imported(code, tmp_path) == set()
-    assert (tmp_path / "run.toml").exists()
+    assert 'inputs = ["load", "angle"]' in (tmp_path / "run.toml").read_text()
 
 
 def test_importing_brings_what_is_used(tmp_path: Path) -> None:
