@@ -70,7 +70,9 @@ def train_surrogate(
         log.info("%s", line)
     given = {"files": f"{glob.escape(str(folder))}/*.vtu", "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
-    config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings", option="settings")
+    config = parse_config(
+        {**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings", option="settings"
+    )
     advice = "write them to files, and train with a configuration as configs/meshes.toml"
     require_one_process(config.training, "to train on meshes in memory", advice)
     check_free(output, "choose another folder as 'output', or delete this one")

@@ -512,4 +512,4 @@ def test_real_cars() -> None:
     assert [(field.name, field.components) for field in description.fields] == [("pressure", (1,)), ("normal", (3,))]
     assert by_check(description) == {}
     table = tomllib.loads(description.suggestion)["data"]["meshes"]
-    assert table["targets"] == ["pressure"] and "since normals of the mesh: \"normal\"" in description.suggestion
+    assert table["targets"] == ["pressure"] and 'since normals of the mesh: "normal"' in description.suggestion

@@ -89,7 +89,9 @@ def test_what_is_written_is_trained_with(kind: str, tmp_path: Path, monkeypatch:
     changes = [part for change in SMALL for part in ("--set", change)]
     assert main(["train", "run.toml", "--quiet", *changes]) == 0
     trained = load_config("runs/run/config.toml")
-    assert (trained.model.name == "pit") == (kind not in ("one mesh", "table") or "pod" not in Path("run.toml").read_text())
+    assert (trained.model.name == "pit") == (
+        kind not in ("one mesh", "table") or "pod" not in Path("run.toml").read_text()
+    )
     lists = {"meshes": ("boundary_distance", "boundary_distance:wall"), "one mesh": (), "table": (), "points": ()}
     assert trained.data.options.geometry == lists.get(kind, ("boundary_distance",))
 
@@ -148,7 +150,8 @@ def test_coordinates_normals_and_sets_are_no_targets(tmp_path: Path) -> None:
         across = slope / np.linalg.norm(slope, axis=1, keepdims=True)
         fields = {
             "n": across, "place": mesh.points.astype(np.float32), "X": mesh.points[:, 0],
-            "inlet": (mesh.points[:, 0] < 1.5).astype(np.float32), "speed": 2 * across, "heading": np.roll(across, 1, 1),
+            "inlet": (mesh.points[:, 0] < 1.5).astype(np.float32), "speed": 2 * across,
+            "heading": np.roll(across, 1, 1),
         }  # fmt: skip
         return replace(mesh, point_data={**mesh.point_data, **fields}, point_sets={"left": np.array([0, 5])})
 
@@ -170,12 +173,16 @@ def test_files_turned_over_are_named(tmp_path: Path) -> None:
     planes[1] = replace(planes[1], cells=(("quad", planes[1].cells[0][1][:, ::-1]),))
     assert found(*planes)[0].startswith("1.vtu")
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
-    solids = [Mesh(corners * k, (("tetra", np.array([[0, 1, 2, 3]] if k != 3 else [[0, 2, 1, 3]])),)) for k in (1, 2, 3)]
+    solids = [
+        Mesh(corners * k, (("tetra", np.array([[0, 1, 2, 3]] if k != 3 else [[0, 2, 1, 3]])),)) for k in (1, 2, 3)
+    ]
     assert found(*solids)[0].startswith("2.vtu")
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     closed = [Mesh(corners * k, (("triangle", faces[:, ::-1] if k == 1 else faces),)) for k in (1, 2, 3)]
     assert found(*closed)[0].startswith("0.vtu")
-    ball = [Mesh(corners @ np.diag([1, 1, s]), (("triangle", faces[1:] if s > 0 else faces[1:, ::-1]),)) for s in (1, -1)]
+    ball = [
+        Mesh(corners @ np.diag([1, 1, s]), (("triangle", faces[1:] if s > 0 else faces[1:, ::-1]),)) for s in (1, -1)
+    ]
     assert found(*ball) == []  # they look different ways as they are
 
 

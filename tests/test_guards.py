@@ -35,9 +35,7 @@ def trained(folder: Path, meshes: list[Mesh], *changes: str, inputs: tuple[str, 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Plates of 1 to 1.5 by 1 with a temperature in kelvins."""
-    meshes = [
-        plate(1 + k / 10, left=LEFT).with_point_data("T", np.linspace(290 + k, 350 + k, 25)) for k in range(6)
-    ]
+    meshes = [plate(1 + k / 10, left=LEFT).with_point_data("T", np.linspace(290 + k, 350 + k, 25)) for k in range(6)]
     return trained(tmp_path_factory.mktemp("plates"), meshes, inputs=("T",))
 
 
@@ -79,7 +77,9 @@ def test_finer_meshes_are_named(run: Path, caplog: pytest.LogCaptureFixture) -> 
     x, y = np.meshgrid(np.linspace(0, 1.2, 21), np.linspace(0, 1, 21))
     points = np.stack([x.ravel(), y.ravel()], 1)
     quads = np.array([[i, i + 1, i + 22, i + 21] for i in range(420) if i % 21 < 20])
-    load(run).predict_mesh(Mesh(points, (("quad", quads),), {"T": np.full(441, 300.0)}, point_sets={"left": np.array([0])}))
+    load(run).predict_mesh(
+        Mesh(points, (("quad", quads),), {"T": np.full(441, 300.0)}, point_sets={"left": np.array([0])})
+    )
     assert "points are 5 times closer than those of the training meshes (about 0.05, there 0.25)" in caplog.text
 
 
@@ -110,9 +110,10 @@ def test_the_choice_is_written_and_kept(run: Path, tmp_path: Path) -> None:
     written = tomllib.loads((run.parent / "config.toml").read_text())["data"]["meshes"]["geometry"]
     assert tuple(written) == names == load(run).config.data.options.geometry
     assert [field.name for field in load(run).table.geometry] == list(names)
-    assert "by data.meshes.geometry = 'auto': boundary_distance, boundary_distance:left" in (
-        run.parent / "log.txt"
-    ).read_text()
+    assert (
+        "by data.meshes.geometry = 'auto': boundary_distance, boundary_distance:left"
+        in (run.parent / "log.txt").read_text()
+    )
     config = make(folder, folder / "cases/*.vtu", ["T"], ["u"])
     assert config.data.options.geometry == "auto" and as_begun(config, run).data.options.geometry == names
     train(config, run.parent, resume=True)  # it has finished, and is the same run
@@ -141,7 +142,14 @@ def test_results_keep_the_parameters_they_were_made_with(tmp_path: Path) -> None
     write_mesh(tmp_path / "new" / "case_9.vtu", plate(1.2))
     write_mesh(tmp_path / "new" / "case_8.vtu", replace(plate(1.2), field_data={"angle": np.array([1.25])}))
     (tmp_path / "new.csv").write_text("file,angle\ncase_9,1.75\ncase_8,2.5")
-    command = ["predict", str(checkpoint), str(tmp_path / "new/*.vtu"), "--output", str(tmp_path / "results"), "--quiet"]
+    command = [
+        "predict",
+        str(checkpoint),
+        str(tmp_path / "new/*.vtu"),
+        "--output",
+        str(tmp_path / "results"),
+        "--quiet",
+    ]
     assert main([*command, "--parameters", str(tmp_path / "new.csv")]) == 0
     results = [read_mesh(tmp_path / "results" / f"case_{k}.vtu").field_data for k in (9, 8)]
     assert results[0]["angle"].tolist() == [1.75] and results[1]["angle"].tolist() == [1.25]

@@ -105,9 +105,7 @@ def find_problem(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> Problem:
     return problem
 
 
-def _of_one_kind(
-    files: Sequence[Path], meshes: Sequence[MeshFacts]
-) -> tuple[list[Path], list[MeshFacts], list[str]]:
+def _of_one_kind(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> tuple[list[Path], list[MeshFacts], list[str]]:
     """The files of the most frequent kind, series or meshes of one dimension, and what to say of the others."""
     kinds = [(mesh.series is not None, mesh.dimension) for mesh in meshes]
     most = Counter(kinds).most_common(1)[0][0]
@@ -173,7 +171,9 @@ def _comments(problem: Problem, left_out: dict[str, list[str]], results: dict[st
         comments = ["A model learns the state, 'targets', from one step to the next; 'inputs' do not change in time."]
     else:
         comments = ["Move to 'inputs' what is known before a simulation; keep in 'targets' what is to be predicted."]
-    numbers = [one.name for one in problem.inputs if one.is_parameter] + list(problem.table.columns if problem.table else ())
+    numbers = [one.name for one in problem.inputs if one.is_parameter] + list(
+        problem.table.columns if problem.table else ()
+    )
     if numbers and not problem.is_series:
         comments.append(f"One value a file, so taken for inputs: {_list(numbers)}; results, as a drag, are targets.")
     if marks := [one.name for one in problem.inputs if one.is_mark]:

@@ -75,7 +75,8 @@ class MeshSizes:
     @classmethod
     def parse(cls, plain: dict[str, Any]) -> MeshSizes:
         """What :meth:`plain` was called on."""
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()})
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}
+        return cls(**values)
 
     def doubts(self, mesh: Mesh, normals: Sequence[float] = ()) -> Iterator[Note]:
         """What a mesh has that those of the training have not: another size, other distances, faces turned over.

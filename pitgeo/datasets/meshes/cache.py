@@ -103,7 +103,7 @@ class Reading:
 
     def ranges(self, table: FieldTable) -> Range:
         """Smallest and largest value of every input number of a table."""
-        low, high, start = [], [], 0
+        low, high, start = list[float](), list[float](), 0
         for field in table.inputs:
             own = self.low[start : start + field.stored], self.high[start : start + field.stored]
             start += 0 if field.is_geometry else field.stored
@@ -115,7 +115,9 @@ class Reading:
     def has(self, table: FieldTable, trial: Trial | None) -> bool:
         """Whether all geometry inputs of a table were computed, and those of a trial tried."""
         tried = () if trial is None else trial.names_of(self.path, self.points)
-        return {*tried} <= {*self.geometry, *self.missing} and all(field.name in self.geometry for field in table.geometry)
+        return {*tried} <= {*self.geometry, *self.missing} and all(
+            field.name in self.geometry for field in table.geometry
+        )
 
 
 def read_files(
@@ -344,7 +346,7 @@ def _content(
     }
 
 
-def assembled(table: FieldTable, content: Mapping[str, Any]) -> NDArray[np.float32]:
+def assembled(table: FieldTable, content: Mapping[str, Any]) -> NDArray[Any]:
     """The numbers of all inputs of a table, ``[n, numbers]``."""
     held = iter(table.without_geometry().parts(content["inputs"].numpy(), "inputs"))
     parts = [content["geometry"][field.name].numpy() if field.is_geometry else next(held)[1] for field in table.inputs]

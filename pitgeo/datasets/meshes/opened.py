@@ -126,7 +126,9 @@ def warn_of_copies(readings: Sequence[Reading], train: int) -> None:
 _OPENED: dict[Any, Opened] = {}
 
 
-def open_files(options: MeshOptions, cases: tuple[Case, ...], stats: tuple[tuple[int, int], ...], progress: bool) -> Opened:
+def open_files(
+    options: MeshOptions, cases: tuple[Case, ...], stats: tuple[tuple[int, int], ...], progress: bool
+) -> Opened:
     """Read all files once, as long as they stay as ``stats`` has them."""
     key = (options, cases, stats, Path.cwd())
     if key not in _OPENED or not all(reading.cache.exists() for reading in _OPENED[key].readings):

@@ -127,7 +127,6 @@ class MeshSamples(Sequence[PointData]):
             found += [median(sizes) / field.components**0.5 if sizes else 0.0] * field.channels
         return found
 
-
     def mesh_sizes(self) -> MeshSizes:
         """How large and how fine the meshes are."""
         extents, spacings = ([getattr(one, name) for one in self.readings] for name in ("extent", "spacing"))

@@ -143,7 +143,12 @@ def test_series_have_them_before_the_state(tmp_path):
         states = [replace(mesh, point_data={"u": mesh.point_data["u"] + step}) for step in range(3)]
         write_series(tmp_path / f"run_{k}.pvd", states, [0.0, 0.5, 1.0])
     options = MeshOptions(
-        files=str(tmp_path / "*.pvd"), series="file", targets=("u",), cache=str(tmp_path / "cache"), test=1, validation=0
+        files=str(tmp_path / "*.pvd"),
+        series="file",
+        targets=("u",),
+        cache=str(tmp_path / "cache"),
+        test=1,
+        validation=0,
     )
     train = options.training_parts()[0]
     assert train.table.input_labels == ("boundary_distance", "u")
@@ -186,7 +191,9 @@ def test_other_words_than_auto_are_refused():
 
 
 def test_sizes_of_the_meshes(tmp_path):
-    sizes = made(tmp_path, [plate(1 + k) for k in range(3)], validation=0, test=1, seed=1).training_parts()[0].mesh_sizes()
+    sizes = (
+        made(tmp_path, [plate(1 + k) for k in range(3)], validation=0, test=1, seed=1).training_parts()[0].mesh_sizes()
+    )
     assert sizes.time_step is None and sizes.normal == () and sizes.spacing == (0.25, 0.25)
     assert sizes.extent[0] in (pytest.approx(2**0.5), pytest.approx(5**0.5))
     assert small_mesh(0).points.shape == (30, 2)
