@@ -62,7 +62,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
 
 def check_free(
     output: Path,
-    advice: str = "go on with it by --resume, choose another folder by --output, or delete it by --overwrite",
+    advice: str = "go on with it by 'resume', choose another 'output', or delete it by 'overwrite'",
 ) -> None:
     """Refuse a folder that holds a run.
 
@@ -94,20 +94,20 @@ def _check_start(start: Path, output: Path) -> None:
     if start.resolve().parent == output.resolve():
         raise ValueError(
             f"Expected another folder than {output}, whose {start.name} training.start_from names and which would be "
-            f"overwritten; choose one by --output"
+            f"overwritten; choose another 'output'"
         )
 
 
 def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
-        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
+        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without 'resume'")
     facts, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
     old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(
             f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
-            f"another run by --output"
+            f"another run in another 'output'"
         )
     _check_split(config, facts.get("split"), last)
 
@@ -130,7 +130,7 @@ def _check_split(config: RunConfig, before: dict[str, list[str]] | None, last: P
     if changed:
         raise ValueError(
             f"Expected the files that {last} was trained with, by split.json beside it (got others: {changed[0]} is "
-            f"new, missing or in another split); put the files back, or start another run by --output"
+            f"new, missing or in another split); put the files back, or start another run in another 'output'"
         )
 
 
@@ -149,7 +149,7 @@ def check_places(facts: Mapping[str, Any], last: Path) -> None:
     before = read_checkpoint(last)["pitgeo"]
     advice = (
         "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start another "
-        "run by --output"
+        "run in another 'output'"
     )
     if (scale := facts["box_scale"]) != before["box_scale"]:
         raise ValueError(

@@ -65,7 +65,7 @@ def test_functions_speak_of_arguments_and_commands_of_flags(tmp_path: Path, caps
     (tmp_path / "run" / "last.ckpt").write_text("")
     with pytest.raises(ValueError, match="hold no other run") as found:
         train_surrogate([cloud] * 5, ["u"], tmp_path / "run")
-    assert "choose another 'output', or delete that folder" in str(found.value) and "resume" not in str(found.value)
+    assert "as 'output', or delete this one" in str(found.value) and "resume" not in str(found.value)
     with pytest.raises(ValueError, match="hold no other run") as found:
         check_free(tmp_path / "run")
     written(tmp_path / "cases", *(plate(1 + k / 4) for k in range(4)))
