@@ -24,7 +24,7 @@ from pitgeo.terminal import console
 if TYPE_CHECKING:
     from pitgeo.scores import Split
 
-FLAGS = {"members": "members", "overrides": "set", "overwrite": "overwrite", "resume": "resume"}
+FLAGS = {name: name for name in ("members", "overwrite", "parameters", "resume")} | {"overrides": "set"}
 """Flags by the arguments of functions that they become."""
 
 ERROR = 2

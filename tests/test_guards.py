@@ -91,7 +91,7 @@ def test_warnings_of_many_files_are_summed_up(run: Path, tmp_path: Path, capsys:
     out, err = capsys.readouterr()
     (line,) = [line for line in err.splitlines() if "training meshes" in line]
     assert "a0.vtu: 1003 times larger" in line and "in 3 of 3 files" in line and out == f"3 files in {tmp_path}/out\n"
-    assert len(err.splitlines()) == 1, err
+    assert sum(".vtu" in line for line in err.splitlines()) == 1, err
 
 
 def test_faces_turned_over_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

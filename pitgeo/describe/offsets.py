@@ -63,7 +63,7 @@ def _apart(spans: Sequence[_Span], ratio: float) -> tuple[Sequence[_Span], Seque
     number = max(range(len(gaps)), key=gaps.__getitem__) + 1
     few, many = sorted((spans[:number], spans[number:]), key=len)
     width = max(span.high for span in many) - min(span.low for span in many)
-    if 4 * len(few) > len(spans) and len(few) > 1 or not 0 < width * ratio < gaps[number - 1]:
+    if (4 * len(few) > len(spans) and len(few) > 1) or not 0 < width * ratio < gaps[number - 1]:
         return None
     return few, many
 

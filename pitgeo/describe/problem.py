@@ -1,4 +1,4 @@
-"""Which kind of problem a set of meshes is, and which of its fields are inputs and which targets, as far as can be told."""
+"""Which kind of problem a set of meshes is, and which of its fields are inputs and which targets."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ def role_of(mesh: Mesh, place: str, name: str, values: NDArray[Any]) -> Role:
     if _are_places(mesh, place, values):
         return "coordinates"
     axes = values.shape[1]
-    if axes in (2, 3) and (np.abs(np.linalg.norm(values, axis=1) - 1) < UNIT).all() and len(np.unique(values)) > 1:
-        if NORMAL.fullmatch(name) or (axes == 3 and _are_across(mesh, place, values)):
-            return "normals"
+    is_unit = axes in (2, 3) and bool((np.abs(np.linalg.norm(values, axis=1) - 1) < UNIT).all())
+    if is_unit and (NORMAL.fullmatch(name) or (axes == 3 and _are_across(mesh, place, values))):
+        return "normals"
     return ""
 
 

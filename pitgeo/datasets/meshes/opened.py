@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pitgeo.datasets.data_options import Samples
-from pitgeo.datasets.meshes.cache import Reading, Trial, mesh_hash, read_files
+from pitgeo.datasets.meshes.cache import read_files
+from pitgeo.datasets.meshes.facts import Reading, Trial, mesh_hash
 from pitgeo.datasets.meshes.samples import MeshSamples
 from pitgeo.datasets.meshes.series import Case, SeriesSamples, step_lengths, warn_of_steps
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.fields import FieldTable
+from pitgeo.fields.mesh_sizes import is_turned
 from pitgeo.geometry import candidates
 from pitgeo.mesh import Mesh, summary
 from pitgeo.processes import cores
@@ -39,6 +41,7 @@ class Opened:
     readings: tuple[Reading, ...]
 
     def samples(self, start: int, stop: int, is_test: bool = False) -> Samples:
+        """The samples of some of the files."""
         chosen, numbers = self.readings[start:stop], range(start, stop)
         if self.options.series:
             lengths = np.concatenate([*step_lengths(chosen, self.options.series), np.zeros(0)])
@@ -110,6 +113,21 @@ def log_of_rest(readings: Sequence[Reading], train: int) -> None:
             )
 
 
+def warn_of_turned(readings: Sequence[Reading]) -> None:
+    """Log files of open surfaces whose normals, an input, point the other way than those of most."""
+    normals = [reading.normal for reading in readings if reading.normal]
+    if len(normals) < len(readings):
+        return
+    turned = [reading for reading in readings if is_turned(reading.normal, np.mean(normals, 0).tolist())]
+    if turned:
+        log.warning(
+            "%s: Expected normals that point to one side in all files (got the other side%s); turn the faces of the "
+            "surface over",
+            turned[0].path,
+            f", and so in {len(turned)} of {len(readings)} files" if len(turned) > 1 else "",
+        )
+
+
 def warn_of_copies(readings: Sequence[Reading], train: int) -> None:
     """Log files to test on or to choose by that hold just what one to train on does."""
     trained = {reading.cache: reading.path for reading in readings[:train]}
@@ -154,6 +172,7 @@ def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> 
     for line in summary([(str(reading.path), reading.notes) for reading in readings], len(readings)):
         log.info("%s", line)
     warn_of_units(readings)
+    warn_of_turned(readings if any(field.name == "normals" for field in table.geometry) else ())
     if options.series:
         warn_of_steps(readings, options.series)
     warn_of_copies(readings, len(options.manifest().train))

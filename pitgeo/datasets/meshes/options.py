@@ -10,7 +10,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
-from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series
+from pitgeo.datasets.meshes.cache import MOST_KINDS, open_series
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
 from pitgeo.datasets.meshes.opened import Opened, open_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters

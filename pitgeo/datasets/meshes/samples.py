@@ -17,7 +17,8 @@ import torch
 from tqdm import tqdm
 
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes.cache import VERSION, Reading, assembled, load, save
+from pitgeo.datasets.meshes.cache import VERSION, load, save
+from pitgeo.datasets.meshes.facts import Reading, assembled
 from pitgeo.fields import FieldTable
 from pitgeo.fields.mesh_sizes import MeshSizes
 from pitgeo.mesh import Mesh, read_mesh

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes.cache import Reading, load, open_series
+from pitgeo.datasets.meshes.cache import load, open_series
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.numbered import numbered_series
 from pitgeo.datasets.meshes.samples import MeshSamples, Transform
 from pitgeo.fields import FieldTable

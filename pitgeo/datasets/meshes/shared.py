@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pitgeo.datasets.meshes.cache import Reading
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.samples import MeshSamples, raw_sample
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.fields import FieldTable

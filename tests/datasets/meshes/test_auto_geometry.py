@@ -69,6 +69,13 @@ def test_normals_of_surfaces(tmp_path):
     assert np.allclose(np.linalg.norm(sample.x[:, 1:], axis=1), 1, atol=1e-6) and (sample.x[:, 3] > 0.5).all()
 
 
+def test_a_file_with_its_faces_turned_over_is_named(tmp_path, caplog):
+    made(tmp_path / "a", [surface(k) for k in range(6)]).training_parts()
+    assert "one side" not in caplog.text
+    made(tmp_path / "b", [surface(k, flip=k == 4) for k in range(6)]).training_parts()
+    assert "case_4.vtu: Expected normals that point to one side in all files (got the other side)" in caplog.text
+
+
 def test_a_closed_surface_has_normals_alone(tmp_path):
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

@@ -10,10 +10,10 @@ import torch
 
 from pitgeo import processes
 from pitgeo.datasets.meshes import MeshOptions, MeshSamples, cache
-from pitgeo.mesh.named_files import named_files
 from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.mesh import read_mesh, write_mesh, write_series
+from pitgeo.mesh.named_files import named_files
 from pitgeo.testing import assert_dataset
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
