@@ -80,6 +80,8 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
 
     describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
     describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
+    describe.add_argument("--write", type=Path, metavar="FILE", help="write a configuration to train with, .toml")
+    describe.add_argument("--overwrite", action="store_true", help="replace the file of --write")
     describe.add_argument("--json", type=Path, metavar="FILE", help="write the same to a JSON file")
     _add_quiet(describe)
     describe.set_defaults(run=commands["describe"])
@@ -101,4 +103,4 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
 
 
 def _add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars, and nothing file by file")

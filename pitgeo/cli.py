@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ from pitgeo.terminal import console
 
 if TYPE_CHECKING:
     from pitgeo.scores import Split
+
+FLAGS = {name: name for name in ("members", "overwrite", "parameters", "resume")} | {"overrides": "set"}
+"""Flags by the arguments of functions that they become."""
 
 ERROR = 2
 """Exit code when something was asked for that cannot be done."""
@@ -53,11 +57,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 130
         except OSError as error:
             what = f"{error.filename}: {error.strerror}; check the path" if error.filename else str(error)
-            print(f"pitgeo: error: {' '.join(what.split())}", file=sys.stderr)
+            print(f"pitgeo: error: {_with_flags(' '.join(what.split()))}", file=sys.stderr)
             return ERROR
         except (ValueError, TypeError, ImportError, ArithmeticError, RuntimeError) as error:
-            print(f"pitgeo: error: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"pitgeo: error: {_with_flags(' '.join(str(error).split()))}", file=sys.stderr)
             return ERROR
+
+
+def _with_flags(text: str) -> str:
+    """A message in which the arguments of functions are called by their flags."""
+    return re.sub(rf"'({'|'.join(FLAGS)})'", lambda found: f"--{FLAGS[found[1]]}", text)
 
 
 def _train(arguments: argparse.Namespace) -> int:
@@ -180,10 +189,10 @@ def _predict(arguments: argparse.Namespace) -> int:
     predictor = load_any(arguments.checkpoint, device)
     measures = predictor.measures()
     parameters, steps = arguments.parameters, arguments.steps
-    for path in predict_with(
+    written = predict_with(
         predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
-    ):
-        print(path)
+    )
+    print(f"{_files(len(written))} in {arguments.output}" if arguments.quiet else "\n".join(map(str, written)))
     if measures.names:  # beside the list of files
         lines = [f"errors in {_files(len(measures.names))} with the truth", *format_errors(measures.result())]
         print("\n".join(lines), file=sys.stderr)
@@ -203,6 +212,13 @@ def _describe(arguments: argparse.Namespace) -> int:
 
     if arguments.json:
         _check_folder(arguments.json.parent, "--json")
+    if arguments.write:
+        _check_folder(arguments.write.parent, "--write")
+        if arguments.write.exists() and not arguments.overwrite:
+            raise ValueError(
+                f"Expected a new file to write to (got {arguments.write}, which is there); give another --write, or "
+                f"--overwrite"
+            )
     description = describe(arguments.meshes, progress)
     if arguments.json:
         from pitgeo.evaluation import write_json  # training comes with it
@@ -210,6 +226,10 @@ def _describe(arguments: argparse.Namespace) -> int:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         write_json(arguments.json, description.to_dict())
     print(format_description(description))
+    if arguments.write:
+        arguments.write.parent.mkdir(parents=True, exist_ok=True)
+        arguments.write.write_text(description.suggestion, encoding="utf-8")
+        print(f"\nwritten to {arguments.write}; train with: pitgeo train {arguments.write}")
     return 0
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
@@ -22,6 +22,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class ConfigError(ValueError):
@@ -147,6 +150,11 @@ class RunConfig(_Table):
         steps: Compose = self.model.options.transform()
         return steps if box_scale is None else Compose((*steps.transforms, UnitBox(box_scale)))
 
+    def with_data(self, options: Any) -> Self:
+        """The same configuration with other options of its data."""
+        data = self.data.model_copy(update={self.data.name: options})
+        return self.model_copy(update={"data": data})
+
     def plain(self) -> dict[str, Any]:
         """The configuration as plain tables, numbers and strings."""
         return self.model_dump(mode="json")
@@ -200,15 +208,19 @@ def parse_config(
     overrides: Sequence[str] = (),
     source: str = "configuration",
     run: type[RunConfig] | None = None,
+    option: str = "--set",
 ) -> RunConfig:
-    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`."""
+    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`.
+
+    Messages call an override by ``option``, the flag or argument that it was given by.
+    """
     run = run or schema()
     plain = json.loads(json.dumps(table, default=str))
     sources = {}
     for override in overrides:
-        key, value = _split(override)
-        _put(plain, key, value, f"--set {override}")
-        sources[key] = f"--set {override}"
+        key, value = _split(override, option)
+        _put(plain, key, value, f"{option} {override}")
+        sources[key] = f"{option} {override}"
     try:
         # JSON's strict mode: no string becomes a number, yet lists become tuples.
         return run.model_validate_json(json.dumps(plain, default=str), strict=True)
@@ -253,11 +265,11 @@ def _choice(title: str, registry: _Registry) -> type[Choice]:
     return create_model(title, __base__=Choice, name=(names, ...), **tables)
 
 
-def _split(override: str) -> tuple[str, Any]:
+def _split(override: str, option: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")):
-        raise ConfigError(f"--set {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
+        raise ConfigError(f"{option} {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

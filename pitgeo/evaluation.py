@@ -68,7 +68,7 @@ def evaluate(
         wrong = [override for override in overrides if not override.startswith("data.")]
         if wrong:
             raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
-        config = parse_config(config.plain(), overrides, source=str(checkpoint))
+        config = parse_config(config.plain(), overrides, source=str(checkpoint), option="'overrides'")
         options = config.data.options
         _check_leaks(predictor.facts.get("split"), options.split_files(), split, checkpoint)
     samples = read_split(options, config.data.name, split, progress)
@@ -202,7 +202,7 @@ def _check_leaks(
     if leaked := [name for name in now["test"] if name in known]:
         raise ValueError(
             f"Expected test files that {checkpoint} was not trained on (got {leaked[0]}, the first of {len(leaked)}); "
-            f"name others by --set 'data.meshes.test=[...]'"
+            f"name others by 'overrides', data.meshes.test=[...]"
         )
 
 

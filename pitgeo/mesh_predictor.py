@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 from torch import Tensor
 
 from pitgeo.config import RunConfig
@@ -19,8 +20,10 @@ from pitgeo.fields import FieldTable
 from pitgeo.fields.reading import Floats
 from pitgeo.in_memory import as_mesh, sample_meshes
 from pitgeo.measures import FORMAT, Measures
-from pitgeo.mesh import Mesh, read_mesh, read_series, write_series
-from pitgeo.mesh.series import holds_series
+from pitgeo.mesh import Mesh, write_series
+from pitgeo.mesh.reading import read
+from pitgeo.mesh.series import holds_series, open_series
+from pitgeo.mesh_doubts import MeshDoubts
 from pitgeo.mesh_errors import add_mesh, numbers_of
 from pitgeo.reference import Reference
 
@@ -42,6 +45,7 @@ class MeshPredictor(ABC):
         self.path = path
         self.table = FieldTable.parse(facts["table"])
         self.targets: tuple[str, ...] = self.table.target_labels
+        self.doubts = MeshDoubts(self.table, facts)
 
     @cached_property
     def reference(self) -> Reference | str:
@@ -101,7 +105,7 @@ class MeshPredictor(ABC):
         truth = self.table.truth(mesh, parameters)
         if measures is not None:
             add_mesh(measures, mesh, sample, found["_prediction"], [truth])
-        return self._with(mesh, found, truth)
+        return self._with(self._with_numbers(mesh, parameters), found, truth)
 
     def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
         """Errors on any meshes that hold the truth; series are rolled out from their first state.
@@ -128,17 +132,18 @@ class MeshPredictor(ABC):
             by_file = self.file_parameters(cases, parameters)
             parameters = [by_file[file] for file in cases]
         measures = self.measures()
-        for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
-            before = len(measures.names)
-            if self.is_one_step:
-                self._evaluate_series(case, own, measures)
-            else:
-                self.predict_and_measure(read_mesh(case) if files else case, own, measures)
-            if len(measures.names) == before:
-                raise ValueError(
-                    f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
-                    f"{', '.join(self.targets)} (got none); leave it out, or predict it without errors"
-                )
+        with self.doubts.summed_up():
+            for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
+                before = len(measures.names)
+                if self.is_one_step:
+                    self._evaluate_series(case, own, measures)
+                else:
+                    self.predict_and_measure(read(case) if files else case, own, measures)
+                if len(measures.names) == before:
+                    raise ValueError(
+                        f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
+                        f"{', '.join(self.targets)} (got none); leave it out, or predict it without errors"
+                    )
         return {
             "format": FORMAT,
             "checkpoint": self.path.name,
@@ -166,8 +171,7 @@ class MeshPredictor(ABC):
     @property
     def is_one_step(self) -> bool:
         """Whether the model predicts the next state of a time series."""
-        states = self.table.targets
-        return self.table.inputs[-len(states) :] == states
+        return self.table.is_one_step
 
     def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
         """Numbers of mesh files that they do not hold themselves.
@@ -183,13 +187,16 @@ class MeshPredictor(ABC):
         own: str = getattr(options, "parameters", "")
         if table is not None or not own:
             return read_parameters(files, str(table or ""), pattern, wanted)
-        found = read_parameters(files, "", pattern, wanted)
+        found, named = read_parameters(files, "", pattern, wanted), list[Path]()
         for file in files:
             try:
                 found[file].update(read_parameters([file], own, "", wanted)[file])
-                log.info("%s: numbers by its name from %s, the table of the training files", file, own)
+                named.append(file)
             except (FileNotFoundError, ValueError) as error:  # it may be another file, which holds its numbers
                 log.debug("%s: no numbers from the table of the training files: %s", file, error)
+        if named:
+            more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+            log.info("%s%s: numbers by name from %s, the table of the training files", named[0], more, own)
         return found
 
     def write_roll_out(
@@ -212,8 +219,8 @@ class MeshPredictor(ABC):
         Raises:
             ValueError: If the file cannot be read or lacks a field.
         """
-        series = read_series(file) if holds_series(file) else None
-        first = read_mesh(file) if series is None else series.mesh(0)
+        series = open_series(file) if holds_series(file) else None
+        first = read(file) if series is None else series.mesh(0)
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)
         sample, truths = self._sample(first, parameters), list[Mapping[str, Floats]]()
@@ -221,7 +228,8 @@ class MeshPredictor(ABC):
         states = {ending: values.double().numpy() for ending, values in found.items()}
         known = 1 if series is None else len(series)
         times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
-        step = times[-1] - times[-2] if len(times) > 1 else 1.0
+        self.doubts.say(first, [*(() if series is None else series.notes), *self.doubts.of_times(times)])
+        step = times[-1] - times[-2] if len(times) > 1 else self.doubts.time_step or 1.0
         times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
 
         def meshes() -> Iterator[Mesh]:
@@ -235,7 +243,7 @@ class MeshPredictor(ABC):
                 # what the first mesh holds of the state belongs to another time
                 truth = self.table.truth(mesh, parameters) if number < known else None
                 truths.extend([truth] if number and truth is not None else [])
-                yield self._with(mesh, state, truth)
+                yield self._with(self._with_numbers(mesh, parameters), state, truth)
 
         write_series(output, meshes(), times)
         if measures is not None:
@@ -247,24 +255,12 @@ class MeshPredictor(ABC):
         Args:
             inputs: What :meth:`~pitgeo.fields.FieldTable.read` gave for a mesh.
         """
-        if self.facts.get("ranges") is None:
-            return []
-        found = []
-        names = [name for field in self.table.inputs for name in (field.name,) * field.stored]
-        for name, column, (low, high) in zip(names, inputs.T, self.facts["ranges"], strict=True):
-            margin = (high - low) / 10
-            if column.min() < low - margin or column.max() > high + margin:
-                found.append(
-                    f"{name!r} runs from {column.min():.4g} to {column.max():.4g}, outside of the {low:.4g} to "
-                    f"{high:.4g} of the training set: do not rely on the prediction"
-                )
-        return list(dict.fromkeys(found))
+        return [note.text for note in self.doubts.of_inputs(inputs)]
 
     def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
         """The sample of a mesh; inputs far outside those of training are named in the log."""
         inputs = self.table.read(mesh, parameters)
-        for warning in self.outside(inputs):
-            log.warning("%s: %s", mesh.path or "the mesh", warning)
+        self.doubts.say(mesh, self.doubts.of_mesh(mesh, inputs))
         if self.config.scaling.box == "none":  # else a mesh may lie anywhere
             self.table.warn_of_loss(mesh)
         return self.table.mesh_sample(mesh, parameters, inputs)
@@ -279,12 +275,19 @@ class MeshPredictor(ABC):
         prediction = split["_prediction"]
         return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
 
+    def _with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
+        """The mesh with the parameters that the model learned from, as fields of the whole mesh."""
+        for field in self.table.inputs:
+            if field.place == "mesh" and field.name in (parameters or {}) and field.name not in mesh.field_data:
+                mesh = mesh.with_field_data(field.name, np.array([(parameters or {})[field.name]]))
+        return mesh
+
     def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:
         """Roll out a series, and measure all states but the first."""
         if isinstance(file, Mesh) or not holds_series(file):
             what = f"{file}: Expected a time series" if isinstance(file, Path) else "Expected files of time series"
             raise ValueError(f"{what} for a model of its steps (got a single mesh); name a .pvd or .xdmf")
-        series = read_series(file)
+        series = open_series(file)
         first, count = series.mesh(0), len(series) - 1
         if count:
             sample = self._sample(first, parameters)

@@ -17,7 +17,8 @@ from pitgeo.data import PointData
 from pitgeo.datasets.meshes.manifest import find_files
 from pitgeo.ensemble import Ensemble, read_ensemble
 from pitgeo.measures import Measures
-from pitgeo.mesh import read_mesh, result_name, write_mesh
+from pitgeo.mesh import result_name, write_mesh
+from pitgeo.mesh.reading import read as read_mesh  # what it notes is summed up
 from pitgeo.mesh_predictor import MeshPredictor
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighborhood import Neighborhood
@@ -293,11 +294,12 @@ def predict_with(
     numbers = predictor.file_parameters(files, parameters)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for file in progress(files):
-        target = folder / results[file]
-        if is_series:
-            predictor.write_roll_out(file, target, steps, numbers[file], measures)
-        else:
-            write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
-        written.append(target)
+    with predictor.doubts.summed_up():
+        for file in progress(files):
+            target = folder / results[file]
+            if is_series:
+                predictor.write_roll_out(file, target, steps, numbers[file], measures)
+            else:
+                write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
+            written.append(target)
     return written

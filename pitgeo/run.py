@@ -26,7 +26,7 @@ from pitgeo.fit_control import fit_before, with_control
 from pitgeo.models import Shape, build, parameter_count
 from pitgeo.neighbors import spacing
 from pitgeo.reference import Reference
-from pitgeo.run_folder import Trained, check_places, claim, finished, read_start
+from pitgeo.run_folder import Trained, as_begun, check_places, claim, finished, read_start
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
@@ -91,12 +91,15 @@ def train(
     first = find_place(config.training).is_first
     if first:
         claim(config, output, resume, overwrite)
+    if resume:
+        config = as_begun(config, output / "last.ckpt")
     with _log_file(output / "log.txt" if first else None):
         if resume and (done := finished(config, output)) is not None:
             log.info("The run in %s has finished already; nothing is left to do", output)
             return done
         with together(config.training, output / "last.ckpt") as processes:
             with processes.by_turns():  # data are generated, and caches written, by the first
+                config = config.with_data(config.data.options.resolved(progress and first))
                 parts = (read or read_parts)(config, progress and first)
             module, held_out = _module(config, parts), parts.held_out
             samples = with_control(module, parts.samples)
@@ -205,6 +208,7 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
     facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
     facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
+    facts["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
     module = fit_before(config, shape, samples, parts.held_out, table).module(model, config.training, facts)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))

@@ -62,7 +62,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
 
 def check_free(
     output: Path,
-    advice: str = "go on with it by --resume, choose another folder by --output, or delete it by --overwrite",
+    advice: str = "go on with it by 'resume', choose another 'output', or delete it by 'overwrite'",
 ) -> None:
     """Refuse a folder that holds a run.
 
@@ -94,22 +94,31 @@ def _check_start(start: Path, output: Path) -> None:
     if start.resolve().parent == output.resolve():
         raise ValueError(
             f"Expected another folder than {output}, whose {start.name} training.start_from names and which would be "
-            f"overwritten; choose one by --output"
+            f"overwritten; choose another 'output'"
         )
 
 
 def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
-        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without --resume")
-    facts = read_checkpoint(last)["pitgeo"]
+        raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without 'resume'")
+    facts, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
     old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(
             f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
-            f"another run by --output"
+            f"another run in another 'output'"
         )
     _check_split(config, facts.get("split"), last)
+
+
+def as_begun(config: RunConfig, last: Path) -> RunConfig:
+    """The configuration with the geometry inputs that a run began with, where they were left to the data."""
+    options = config.data.options
+    if getattr(options, "geometry", ()) != "auto":
+        return config
+    names = read_checkpoint(last)["pitgeo"]["config"]["data"][config.data.name].get("geometry", ())
+    return config if names == "auto" else config.with_data(options.model_copy(update={"geometry": tuple(names)}))
 
 
 def _check_split(config: RunConfig, before: dict[str, list[str]] | None, last: Path) -> None:
@@ -121,7 +130,7 @@ def _check_split(config: RunConfig, before: dict[str, list[str]] | None, last: P
     if changed:
         raise ValueError(
             f"Expected the files that {last} was trained with, by split.json beside it (got others: {changed[0]} is "
-            f"new, missing or in another split); put the files back, or start another run by --output"
+            f"new, missing or in another split); put the files back, or start another run in another 'output'"
         )
 
 
@@ -140,7 +149,7 @@ def check_places(facts: Mapping[str, Any], last: Path) -> None:
     before = read_checkpoint(last)["pitgeo"]
     advice = (
         "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start another "
-        "run by --output"
+        "run in another 'output'"
     )
     if (scale := facts["box_scale"]) != before["box_scale"]:
         raise ValueError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pitgeo.config import parse_config
+from pitgeo.defaults import DEFAULTS
 from pitgeo.in_memory import as_mesh, sample_meshes
 from pitgeo.mesh import summary, write_mesh
 from pitgeo.predict import Predictor, load
@@ -19,35 +20,6 @@ from pitgeo.training import require_one_process
 log = logging.getLogger(__name__)
 
 __all__ = ["DEFAULTS", "as_mesh", "train_surrogate"]
-
-DEFAULTS: dict[str, Any] = {
-    "data": {"name": "meshes", "meshes": {"validation": 0.1, "test": 0.2}},
-    "model": {
-        "name": "pit",
-        "pit": {
-            "body": "moments",
-            "channels": 64,
-            "heads": 4,
-            "layers": 4,
-            "encoder_quantile": 0.02,
-            "decoder_quantile": 0.03,
-            "latent": {"method": "farthest", "number": 256},
-        },
-    },
-    "scaling": {"box": "unit", "inputs": "channel", "targets": "channel"},
-    "training": {
-        "epochs": 100,
-        "batch_size": 4,
-        "loss": "variation_l2",
-        "optimizer": "muon",
-        "learning_rate": 1e-2,
-        "weight_decay": 1e-5,
-        "schedule": "one_cycle",
-        "clip": 1.0,
-        "seed": 0,
-    },
-}
-"""The options of ``configs/meshes.toml``."""
 
 
 def train_surrogate(
@@ -98,7 +70,9 @@ def train_surrogate(
         log.info("%s", line)
     given = {"files": f"{glob.escape(str(folder))}/*.vtu", "inputs": list(inputs), "targets": list(targets)}
     given = {**DEFAULTS["data"]["meshes"], **given, "cache": str(folder / "cache")}
-    config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings")
+    config = parse_config(
+        {**DEFAULTS, "data": {"name": "meshes", "meshes": given}}, settings, "settings", option="settings"
+    )
     advice = "write them to files, and train with a configuration as configs/meshes.toml"
     require_one_process(config.training, "to train on meshes in memory", advice)
     check_free(output, "choose another folder as 'output', or delete this one")

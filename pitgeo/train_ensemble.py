@@ -50,8 +50,8 @@ def train_ensemble(
         NonFiniteError: If the loss or a weight became NaN or infinite.
     """
     if members < 2:
-        raise ValueError(f"Expected at least 2 members of an ensemble (got {members}); leave --members out for one")
-    require_one_process(config.training, "with --members", "set both to 1, and start it without torchrun")
+        raise ValueError(f"Expected at least 2 members of an ensemble (got {members}); leave 'members' out for one")
+    require_one_process(config.training, "with 'members'", "set both to 1, and start it without torchrun")
     seeds = [config.training.seed + number for number in range(members)]
     configs = [parse_config(config.plain(), [f"training.seed={seed}"]) for seed in seeds]
     folders = [output / f"member_{number}" for number in range(members)]

@@ -290,7 +290,9 @@ def test_constant_fields(tmp_path: Path) -> None:
         "constant": ["point field 'rho': constant (7.5) in 2 files, first 0.vtu: nothing to learn, and no information"]
     }
     description = describe(written(tmp_path, plate(0, load=7.5), plate(1, load=8.5)))
-    assert by_check(description) == {} and 'One value a file, so rather inputs: "load"' in description.suggestion
+    assert by_check(description) == {} and 'One value a file, so taken for inputs: "load"' in description.suggestion
+    table = tomllib.loads(description.suggestion)["data"]["meshes"]
+    assert table["inputs"] == ["load"] and table["targets"] == ["u"]
 
 
 def test_fields_at_rest_in_some_files(tmp_path: Path) -> None:
@@ -342,7 +344,8 @@ def test_unreadable_files_do_not_stop_the_rest(tmp_path: Path) -> None:
     assert list(description.unreadable) == [str(tmp_path / "none.vtu"), str(tmp_path / "bad.vtu")]
     assert description.unreadable[str(tmp_path / "bad.vtu")].startswith("Expected a mesh file")
     text = format_description(description)
-    assert "(2 more cannot be read)" in " ".join(text.split()) and "2 of these cannot be read" in text
+    assert "(2 more cannot be read)" in " ".join(text.split()) and "Left out, since 2 cannot be read" in text
+    assert tomllib.loads(description.suggestion)["data"]["meshes"]["files"] == (tmp_path / "0.vtu").as_posix()
     with pytest.raises(ValueError, match=r"can be read \(got 1, of which none can; the first is .*bad\.vtu: Expected"):
         describe([tmp_path / "bad.vtu"])
 
@@ -394,8 +397,10 @@ def test_the_suggestion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def suggested(*paths: str | Path) -> dict[str, object]:
         return tomllib.loads(describe(paths).suggestion)["data"]["meshes"]
 
-    assert suggested("cases/run_*.vtu") == {"files": "cases/run_*.vtu", "inputs": [], "targets": ["u", 'von "mises"']}
-    assert suggested("cases") == {"files": "cases/*.vtu", "inputs": [], "targets": ["u"]}
+    few = {"geometry": "auto", "validation": 0, "test": 1}
+    found = {"files": "cases/run_*.vtu", "inputs": ["mach"], "targets": ["u", 'von "mises"'], **few}
+    assert suggested("cases/run_*.vtu") == found
+    assert suggested("cases") == {"files": "cases/*.vtu", "inputs": [], "targets": ["u"], **few}
     assert suggested("cases/run_2.vtu")["files"] == "cases/run_2.vtu"
     assert suggested(*(f"cases/run_{number}.vtu" for number in range(3)))["files"] == "cases/run_*.vtu"
     assert suggested("cases/run_2.vtu", "cases/run_0.vtu")["files"] == ["cases/run_2.vtu", "cases/run_0.vtu"]
@@ -403,7 +408,7 @@ def test_the_suggestion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert '# Left out, since constant: "rho".\n' in text
     assert '# Left out, since not floating-point numbers: "part".\n' in text
     assert '# Fields of cells, also in every file: "q".\n' in text
-    assert '# Fields of whole meshes, also in every file: "mach".\n' in text
+    assert 'taken for inputs: "mach"; results' in text
 
 
 def test_a_suggestion_of_cell_fields(tmp_path: Path) -> None:
@@ -477,7 +482,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     file = tmp_path / "out" / "facts.json"
     assert main(["describe", str(tmp_path / "*.vtu"), "--json", str(file), "--quiet"]) == 0
     out, err = capsys.readouterr()
-    assert "point field 'T': missing in 1 of 2 files" in out and out.rstrip().endswith('targets = ["u"]') and not err
+    assert "point field 'T': missing in 1 of 2 files" in out and out.rstrip().endswith("seed = 0") and not err
     facts = json.loads(file.read_text())
     assert facts["points"] == [25, 25] and facts["fields"][1]["files"] == 1
     assert {"check": "missing", "text": "point field 'T': missing in 1 of 2 files, first 0.vtu"} in facts["findings"]
@@ -507,4 +512,4 @@ def test_real_cars() -> None:
     assert [(field.name, field.components) for field in description.fields] == [("pressure", (1,)), ("normal", (3,))]
     assert by_check(description) == {}
     table = tomllib.loads(description.suggestion)["data"]["meshes"]
-    assert table["targets"] == ["pressure", "normal"]
+    assert table["targets"] == ["pressure"] and 'since normals of the mesh: "normal"' in description.suggestion

@@ -83,25 +83,12 @@ def test_series_are_described_by_all_their_steps(tmp_path: Path) -> None:
 
 def test_the_suggestion_for_series(tmp_path: Path) -> None:
     table = tomllib.loads(describe([series(tmp_path, 5)]).suggestion)["data"]["meshes"]
-    assert table == {"files": f"{tmp_path}/*.pvd", "series": "file", "inputs": ["k"], "targets": ["u"]}
+    assert table == {
+        "files": f"{tmp_path}/*.pvd", "series": "file", "inputs": ["k"], "targets": ["u"],
+        "geometry": "auto", "validation": 0.1, "test": 0.2,
+    }  # fmt: skip
     table = tomllib.loads(describe([tmp_path / "run_0.pvd"]).suggestion)["data"]["meshes"]
     assert (table["files"], table["validation"], table["test"]) == (f"{tmp_path}/run_0.pvd", 0, 0)
-
-
-MODEL = """
-[model]
-name = "pit"
-[model.pit]
-channels = 8
-heads = 2
-layers = 1
-[model.pit.latent]
-number = 8
-[training]
-epochs = 1
-batch_size = 2
-device = "cpu"
-"""
 
 
 @pytest.mark.parametrize("kind", ["pvd", "one pvd", "xdmf", "folder", "pieces"])
@@ -122,8 +109,8 @@ def test_what_is_suggested_is_trained_on(kind: str, tmp_path: Path, monkeypatch:
         given = ["runs"] if kind == "folder" else given
     text = describe(given).suggestion
     assert tomllib.loads(text)["data"]["meshes"].get("series") == (None if kind == "pieces" else "file")
-    Path("run.toml").write_text(text + MODEL)
-    assert main(["train", "run.toml", "--dry-run"]) == 0
+    Path("run.toml").write_text(text)
+    assert main(["train", "run.toml", "--dry-run", "--set", "model.pit.latent.number=8"]) == 0
 
 
 def test_series_of_xdmf_are_those_of_collections(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_series_are_tested_by_rolling_out(series):
     for _ in range(3):  # one step after the other, by hand
         sample.x = x
         states.append(predictor.predict(sample))
-        x = torch.cat([x[:, :1], states[-1]], 1)
+        x = torch.cat([x[:, :-1], states[-1]], 1)
     sample.x = predictor.config.data.options.test_samples()[0].x
     assert torch.allclose(predictor.predict(sample, 3), torch.cat(states, 1), rtol=1e-5)
 

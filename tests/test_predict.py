@@ -84,7 +84,10 @@ def test_a_checkpoint_alone_predicts(run):
 
 def test_predicted_meshes_hold_prediction_error_and_what_they_came_with(run, tmp_path, capsys):
     files = [str(path) for path in meshes(run)]
-    assert main(["predict", str(run / "out" / "best.ckpt"), *files, "--output", str(tmp_path), "--quiet"]) == 0
+    command = ["predict", str(run / "out" / "best.ckpt"), *files, "--output", str(tmp_path)]
+    assert main([*command, "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{len(files)} files in {tmp_path}\n"
+    assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == [str(tmp_path / path.name) for path in meshes(run)]
     predictor = pitgeo.load(run / "out" / "best.ckpt")
     numbers = {int(sample.sample_id): sample for sample in Elasticity(run, "test", samples=2)}

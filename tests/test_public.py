@@ -92,7 +92,7 @@ PUBLIC = {
         "find_field",
         "points_from_cells",
     ],
-    "pitgeo.geometry": ["GEOMETRY", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
+    "pitgeo.geometry": ["GEOMETRY", "candidates", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
     "pitgeo.datasets.meshes": ["MeshOptions", "MeshSamples"],
     "pitgeo.transforms": ["AttentionGraphs", "Compose", "GridInterpolation", "LatentMesh", "UnitBox"],
     "pitgeo.testing": [

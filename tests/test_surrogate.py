@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 
 from pitgeo import train_surrogate
 from pitgeo.config import load_config, parse_config
+from pitgeo.defaults import DATA, DEFAULTS, REST
 from pitgeo.mesh import Mesh
-from pitgeo.surrogate import DEFAULTS, as_mesh
+from pitgeo.surrogate import as_mesh
 
 SMALL = ["training.epochs=2", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1"]
 
@@ -27,6 +28,11 @@ def test_the_defaults_are_those_of_the_configuration_that_comes_with_it():
     fields = {name: getattr(config.data.options, name) for name in ("files", "inputs", "targets")}
     own = {**DEFAULTS, "data": {"name": "meshes", "meshes": {**DEFAULTS["data"]["meshes"], **fields}}}
     assert parse_config(own) == config
+
+
+def test_the_configuration_has_the_text_of_the_defaults():
+    text = (Path(__file__).parents[1] / "configs" / "meshes.toml").read_text(encoding="utf-8")
+    assert text.endswith(f"{DATA}\n{REST}")
 
 
 @pytest.mark.parametrize("kind", ["mesh", "meshio", "data", "arrays"])

@@ -80,6 +80,10 @@ class DataOptions(BaseModel):
         """The same options, with these files in each split, as :meth:`split_files` gave them, whatever came since."""
         return self
 
+    def resolved(self, progress: bool = False) -> DataOptions:
+        """The same options with what they leave to the data, so that later data have no say."""
+        return self
+
     def split_samples(self, split: str, progress: bool = False) -> Samples:
         """The samples of the ``"train"``, ``"validation"`` or ``"test"`` split."""
         if split == "test":

@@ -10,15 +10,26 @@ from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
+from pitgeo.describe.cell_checks import (
+    degenerate_cells,
+    duplicates,
+    files_text,
+    of,
+    orphans,
+    repeated_cells,
+    turned_cells,
+    turned_files,
+)
 from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field
+from pitgeo.describe.offsets import field_offsets
 from pitgeo.describe.series_checks import moving_meshes, partial_fields, series_among_meshes, uneven_steps
 
 FEW = 20
 """Files; with fewer, a test error says little."""
 LARGE = 200_000
 """Points; with more, memory must be thought of."""
-UNITS = 100.0
+UNITS = 50.0
 """Ratio of sizes from which on units are likely mixed."""
 GAP = 10.0
 """Ratio between neighbours in the order of sizes below which sizes are spread, not mixed."""
@@ -33,7 +44,7 @@ T = TypeVar("T")
 def few_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     """Too few samples to train and to test."""
     if len(meshes) < FEW:
-        yield f"{_files(len(meshes))}, fewer than {FEW}: too few to learn from, and to tell how good a model is"
+        yield f"{files_text(len(meshes))}, fewer than {FEW}: too few to learn from, and to tell how good a model is"
 
 
 def dimensions(meshes: Sequence[MeshFacts]) -> Iterator[str]:
@@ -41,7 +52,7 @@ def dimensions(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     counts = {value: [mesh for mesh in meshes if mesh.dimension == value] for value in (1, 2, 3)}
     if sum(map(bool, counts.values())) > 1:
         parts = [
-            f"{value}D in {_files(len(group))} (first {group[0].label})" for value, group in counts.items() if group
+            f"{value}D in {files_text(len(group))} (first {group[0].label})" for value, group in counts.items() if group
         ]
         yield f"dimensions are mixed: {', '.join(parts)}; a model takes meshes of one dimension"
 
@@ -53,7 +64,7 @@ def oblique_planes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         normal = ", ".join(f"{part:.3g}" for part in found[0].normal or ())
         yield (
             f"planar, but in space: all points of {found[0].label} lie in a plane with normal ({normal})"
-            f"{_of(found, meshes)}; turned so that z is constant, they would be read as 2D"
+            f"{of(found, meshes)}; turned so that z is constant, they would be read as 2D"
         )
 
 
@@ -63,38 +74,10 @@ def extents(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     if groups:
         small, large, ratio = groups
         yield (
-            f"coordinates: {_files(len(large))} (first {large[0].label}, extent {large[0].extent:.3g}) about "
-            f"{ratio:,.0f} times as large as {_files(len(small))} (first {small[0].label}, extent "
+            f"coordinates: {files_text(len(large))} (first {large[0].label}, extent {large[0].extent:.3g}) about "
+            f"{ratio:,.0f} times as large as {files_text(len(small))} (first {small[0].label}, extent "
             f"{small[0].extent:.3g}); are units mixed, mm and m?"
         )
-
-
-def orphans(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Points of no cell, such as centres of arcs: often without a meaningful value."""
-    yield from _counted(
-        meshes, lambda mesh: mesh.orphans, "points that belong to no cell; their values may mean nothing"
-    )
-
-
-def duplicates(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Points at one place, as along seams and between parts: a field may have two values there."""
-    yield from _counted(meshes, lambda mesh: mesh.duplicates, "points lie exactly on another; a field may jump there")
-
-
-def repeated_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Cells that are in a file twice: they count twice in every mean over cells."""
-    yield from _counted(meshes, lambda mesh: mesh.repeated, "cells have the nodes of another, and count twice")
-
-
-def degenerate_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Cells without length, area or volume."""
-    yield from _counted(meshes, lambda mesh: mesh.flaws.degenerate, "cells have no length, area or volume")
-
-
-def turned_cells(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Inverted cells, if most are not."""
-    what = "cells are inverted: their corners go round the other way than those of most"
-    yield from _counted(meshes, lambda mesh: mesh.flaws.turned, what)
 
 
 def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
@@ -103,7 +86,7 @@ def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     if found:
         most = max(found, key=lambda mesh: mesh.points)
         yield (
-            f"more than {LARGE:,} points{_of(found, meshes)}, at most {most.points:,} in {most.label}: "
+            f"more than {LARGE:,} points{of(found, meshes)}, at most {most.points:,} in {most.label}: "
             f"mind the memory in training"
         )
 
@@ -114,8 +97,8 @@ def identical_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     twins = [(mesh, first[mesh.digest]) for mesh in meshes if first.setdefault(mesh.digest, mesh) is not mesh]
     if twins:
         yield (
-            f"{_files(len(twins))} with the content of another, first {twins[0][0].label} (as {twins[0][1].label}): "
-            f"one in the training set and one in the test set would flatter the result"
+            f"{files_text(len(twins))} with the content of another, first {twins[0][0].label} (as "
+            f"{twins[0][1].label}): one in the training set and one in the test set would flatter the result"
         )
 
 
@@ -126,7 +109,7 @@ def unwritable_formats(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         if mesh.refusal:
             reasons.setdefault(mesh.refusal, []).append(mesh)
     for reason, found in reasons.items():
-        yield f"{found[0].label}: predictions will be a .vtu file, since {reason}{_of(found, meshes)}"
+        yield f"{found[0].label}: predictions will be a .vtu file, since {reason}{of(found, meshes)}"
 
 
 def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
@@ -149,7 +132,7 @@ def missing(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     lacking = [mesh for mesh in meshes if mesh.label not in having]
     if not lacking:
         return None
-    return f"missing in {len(lacking)} of {_files(len(meshes))}, first {lacking[0].label}"
+    return f"missing in {len(lacking)} of {files_text(len(meshes))}, first {lacking[0].label}"
 
 
 def components(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
@@ -168,7 +151,7 @@ def not_finite(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     mesh, facts = found[0]
     return (
         f"NaN or infinite in {mesh.label}, first at {UNIT[field.place]} {facts.first_bad}, {facts.bad:,} in all"
-        f"{_of(found, meshes)}"
+        f"{of(found, meshes)}"
     )
 
 
@@ -186,7 +169,7 @@ def constant(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     if is_known or not field.is_constant:
         return None
     values = ", ".join(f"{low:g}" for low, _ in field.ranges)
-    where = f"{_files(len(field.found))}, first {field.found[0][0].label}"
+    where = f"{files_text(len(field.found))}, first {field.found[0][0].label}"
     return f"constant ({values}) in {where}: nothing to learn, and no information"
 
 
@@ -197,7 +180,7 @@ def at_rest(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     if field.place == "mesh" or not field.is_float or is_input or not found:
         return None
     return (
-        f"zero throughout in {_files(len(found))}, first {found[0].label}: as a target, it has no relative l2 "
+        f"zero throughout in {files_text(len(found))}, first {found[0].label}: as a target, it has no relative l2 "
         f"error there, and a loss that is relative takes its typical size in the files to train on"
     )
 
@@ -210,8 +193,8 @@ def field_units(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
         return None
     (small, least), (large, most) = groups[0][0], groups[1][0]
     return (
-        f"values up to {most:.3g} in {_files(len(groups[1]))} (first {large.label}), but {least:.3g} in "
-        f"{_files(len(groups[0]))} (first {small.label}); are units mixed?"
+        f"values up to {most:.3g} in {files_text(len(groups[1]))} (first {large.label}), but {least:.3g} in "
+        f"{files_text(len(groups[0]))} (first {small.label}); are units mixed?"
     )
 
 
@@ -249,6 +232,7 @@ MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
     "repeated cells": repeated_cells,
     "degenerate cells": degenerate_cells,
     "inverted cells": turned_cells,
+    "turned files": turned_files,
     "unwritable formats": unwritable_formats,
     "two places": two_places,
     "series among meshes": series_among_meshes,
@@ -264,6 +248,7 @@ FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] =
     "constant": constant,
     "at rest": at_rest,
     "field units": field_units,
+    "field offsets": field_offsets,
     "logarithm": logarithm,
     "category": category,
 }
@@ -301,17 +286,3 @@ def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], lis
         return None
     small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[middle]]
     return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[middle]], ratio
-
-
-def _counted(meshes: Sequence[MeshFacts], number: Callable[[MeshFacts], int], what: str) -> Iterator[str]:
-    found = [mesh for mesh in meshes if number(mesh)]
-    if found:
-        yield f"{found[0].label}: {number(found[0]):,} {what}{_of(found, meshes)}"
-
-
-def _of(found: Sequence[object], meshes: Sequence[MeshFacts]) -> str:
-    return f" (in {len(found)} of {_files(len(meshes))})" if len(meshes) > 1 else ""
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file" + ("s" if count != 1 else "")

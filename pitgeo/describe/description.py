@@ -11,8 +11,9 @@ from pitgeo.describe.checks import run_checks
 from pitgeo.describe.facts import MeshFacts, Place, mesh_facts
 from pitgeo.describe.field import Field, collect_fields
 from pitgeo.describe.files import mesh_files
+from pitgeo.describe.problem import KINDS, find_problem
 from pitgeo.describe.series import series_facts
-from pitgeo.describe.suggestion import suggestion
+from pitgeo.describe.suggestion import advice, suggestion
 from pitgeo.mesh import Note, summary
 from pitgeo.mesh.reading import read
 from pitgeo.mesh.series import holds_series, open_series
@@ -99,7 +100,9 @@ class Description:
         cell_sets: In how many files each named set of cells is.
         readings: What readers did that is not literally what the files hold, one line a kind.
         findings: What could go wrong.
-        suggestion: A start of a configuration, as TOML.
+        suggestion: A configuration to train with, as TOML.
+        problem: Which kind of problem it is.
+        advice: What to try first.
         series: The time series among the files, if there are some.
     """
 
@@ -119,6 +122,8 @@ class Description:
     readings: tuple[str, ...]
     findings: tuple[Finding, ...]
     suggestion: str
+    problem: str
+    advice: str
     series: SeriesSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +161,7 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
         raise ValueError(
             f"Expected mesh files that can be read (got {len(files)}, of which none can; the first is {name}: {reason})"
         )
-    return _describe(paths, files, read_files, meshes, summary(notes, len(meshes)), unreadable)
+    return _describe(paths, read_files, meshes, summary(notes, len(meshes)), unreadable)
 
 
 def _look_at(file: Path, label: str, files: int) -> tuple[MeshFacts, Sequence[Note]]:
@@ -171,13 +176,12 @@ def _look_at(file: Path, label: str, files: int) -> tuple[MeshFacts, Sequence[No
 
 def _describe(
     paths: Sequence[str | Path],
-    files: Sequence[Path],
     read: Sequence[Path],
     meshes: Sequence[MeshFacts],
     readings: Sequence[str],
     unreadable: dict[str, str],
 ) -> Description:
-    fields = collect_fields(meshes)
+    fields, problem = collect_fields(meshes), find_problem(read, meshes)
     points, cells = [mesh.points for mesh in meshes], [sum(mesh.cells.values()) for mesh in meshes]
     kinds = dict.fromkeys(kind for mesh in meshes for kind in mesh.cells)
     counts = {kind: [mesh.cells[kind] for mesh in meshes if kind in mesh.cells] for kind in kinds}
@@ -199,7 +203,9 @@ def _describe(
         cell_sets=_sets(meshes, "cells"),
         readings=tuple(readings),
         findings=tuple(Finding(check, text) for check, text in run_checks(meshes, fields)),
-        suggestion=suggestion(paths, files, len(unreadable), fields, meshes),
+        suggestion=suggestion(paths, list(unreadable), problem),
+        problem=KINDS[problem.kind][0],
+        advice=advice(problem),
         series=_series(meshes),
     )
 

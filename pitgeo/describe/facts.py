@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.describe.cells import CellFlaws, flaws
+from pitgeo.describe.orientation import Orientation, orientation
+from pitgeo.describe.roles import Role, role_of
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.pieces import PIECE
@@ -41,6 +43,7 @@ class FieldFacts:
         bad: Points or cells with a value that is not finite.
         first_bad: The first of them.
         whole: The different values, if all are whole numbers and there are at most :data:`MANY`.
+        role: Whether it is the coordinates of the points or cells, or normals.
     """
 
     place: Place
@@ -54,6 +57,7 @@ class FieldFacts:
     bad: int = 0
     first_bad: int | None = None
     whole: frozenset[float] | None = None
+    role: Role = ""
 
     @property
     def scale(self) -> float:
@@ -103,6 +107,7 @@ class MeshFacts:
         duplicates: Points that lie where an earlier one lies.
         repeated: Cells with the nodes of an earlier one.
         flaws: Degenerate and turned cells.
+        orientation: Which way round most cells run.
         fields: Fields of points, cells and the whole mesh.
         sets: Names of the sets of points and of cells.
         mesh_digest: Equal for equal points and cells.
@@ -124,6 +129,7 @@ class MeshFacts:
     duplicates: int
     repeated: int
     flaws: CellFlaws
+    orientation: Orientation
     fields: tuple[FieldFacts, ...]
     sets: tuple[tuple[Place, str], ...]
     mesh_digest: bytes
@@ -156,7 +162,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         is_plain = values.dtype.kind in "fiubc"
         whole.update(repr((place, name, values.shape, str(values.dtype))).encode())
         whole.update(np.ascontiguousarray(values).data if is_plain else repr(values.tolist()).encode())
-        fields.append(field_facts(place, name, values))
+        fields.append(replace(field_facts(place, name, values), role=role_of(mesh, place, name, values)))
     return MeshFacts(
         label=label,
         suffix=path.suffix.lower(),
@@ -171,6 +177,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         duplicates=_duplicates(points),
         repeated=_repeated(mesh),
         flaws=flaws(points, mesh.cells),
+        orientation=orientation(mesh),
         fields=tuple(fields),
         sets=tuple([("points", name) for name in mesh.point_sets] + [("cells", name) for name in mesh.cell_sets]),
         mesh_digest=outline.digest(),

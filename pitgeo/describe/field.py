@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pitgeo.describe.facts import MANY, FieldFacts, MeshFacts, Place
+from pitgeo.describe.roles import Role
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,17 @@ class Field:
     def is_parameter(self) -> bool:
         """Whether every file has one value of its own, as of a load case."""
         return not self.is_constant and all(facts.low and facts.low == facts.high for facts in self.facts)
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it marks a set: zeros and ones, one a point or cell, both in some file."""
+        return self.place != "mesh" and self.components == (1,) and self.whole == {0.0, 1.0} and not self.is_parameter
+
+    @property
+    def role(self) -> Role:
+        """What it is in every file beside a result."""
+        roles = {facts.role for facts in self.facts}
+        return roles.pop() if len(roles) == 1 else ""
 
     @property
     def whole(self) -> frozenset[float]:

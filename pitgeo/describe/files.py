@@ -47,7 +47,8 @@ def is_pattern(path: str | Path) -> bool:
 
 def shortened(paths: Sequence[str | Path], files: Sequence[Path]) -> str | list[str]:
     """What to write in a configuration: the pattern given, one that matches the files and no others, or all names."""
-    if len(paths) == 1 and is_pattern(paths[0]):
+    given = matches(str(paths[0])) if len(paths) == 1 and is_pattern(paths[0]) else []
+    if given and {path for path in given if path.is_file()} == set(files):
         return Path(paths[0]).as_posix()
     if len(files) == 1:
         return files[0].as_posix()

@@ -52,7 +52,8 @@ def series_facts(series: Series, path: Path, label: str, files: int) -> tuple[Me
         differ = [k for k, step in found.items() if key not in step or step[key][0].components != own[0].components]
         if differ:
             partial[key] = differ[0]
-        fields.append(own[0] if differ else combined(own))
+        roles = [one.role for one in first.fields if (one.place, one.name) == key]
+        fields.append(replace(own[0] if differ else combined(own), role=roles[0] if roles else ""))
     digest = hashlib.blake2b(first.mesh_digest + repr(series.times.tolist()).encode(), digest_size=16)
     for one in found.values():
         for key, (_, values) in one.items():

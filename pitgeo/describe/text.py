@@ -24,11 +24,13 @@ def format_description(description: Description) -> str:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_mesh(f"{folder}/a.vtu", Mesh(corners, (("triangle", np.array([[0, 1, 2]])),), {"heat": heat}))
         ...     text = format_description(describe([folder]))
-        >>> print("\n".join(text.splitlines()[1:9]))
+        >>> print("\n".join(text.splitlines()[1:11]))
         points     3 a file
         cells      1 a file: 1 triangle
         dimension  2, in files that hold three coordinates
         extent     x 0 to 2, y 0 to 1
+        problem    one file alone
+        try first  more files: one cannot be trained on and tested on
         <BLANKLINE>
         Fields
           name  of      components  type     range     files
@@ -69,6 +71,8 @@ def _head(description: Description) -> list[str]:
         "mesh": "the same points and cells in all files" if description.is_shared_mesh else "",
         "point sets": _sets(description.point_sets, len(files)),
         "cell sets": _sets(description.cell_sets, len(files)),
+        "problem": description.problem,
+        "try first": description.advice,
     }
     kept = {name: text for name, text in rows.items() if text}
     width = max(map(len, kept))

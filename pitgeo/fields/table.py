@@ -79,12 +79,9 @@ class FieldTable:
         if twice:
             raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
         found = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
-        dimension = mesh.points.shape[1]
-        computed = [
-            MeshField(name, geometry_components(name, dimension), "point", is_geometry=True) for name in geometry
-        ]
         wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
-        return cls((*found[: len(inputs)], *computed), tuple(wanted), dimension, offset_of(mesh.points))
+        table = cls(tuple(found[: len(inputs)]), tuple(wanted), mesh.points.shape[1], offset_of(mesh.points))
+        return table.with_geometry(geometry)
 
     @property
     def input_place(self) -> Literal["point", "cell"]:
@@ -182,12 +179,45 @@ class FieldTable:
         """
         place = self.input_place
         size = self.size(mesh, place)
-        parts = [field_values(mesh, field, place, size, parameters or {}) for field in self.inputs]
         parts = [
-            self._moved(part) if field.is_geometry and field.name == "coordinates" else part
-            for field, part in zip(self.inputs, parts, strict=True)
+            self.read_geometry(mesh, field)
+            if field.is_geometry
+            else field_values(mesh, field, place, size, parameters or {})
+            for field in self.inputs
         ]
         return np.concatenate(parts, 1) if parts else np.zeros((size, 0))
+
+    def read_geometry(self, mesh: Mesh, field: MeshField) -> Floats:
+        """A geometry input at the input points, ``[n, components]``.
+
+        Raises:
+            ImportError: If PyVista is missing.
+            ValueError: If the mesh has no such thing; the message names the file.
+        """
+        values = field_values(mesh, field, self.input_place, 0, {})
+        return self._moved(values) if field.name == "coordinates" else values
+
+    @property
+    def geometry(self) -> tuple[MeshField, ...]:
+        """The inputs that are computed from the mesh."""
+        return tuple(field for field in self.inputs if field.is_geometry)
+
+    def without_geometry(self) -> FieldTable:
+        """A copy with those inputs alone that files hold."""
+        return replace(self, inputs=tuple(field for field in self.inputs if not field.is_geometry))
+
+    def with_geometry(self, names: Sequence[str]) -> FieldTable:
+        """A copy with these geometry inputs after the other ones, and before the state of a time series."""
+        states = len(self.targets) if self.is_one_step else 0
+        fields = [field for field in self.inputs if not field.is_geometry]
+        computed = [MeshField(name, geometry_components(name, self.dimension), is_geometry=True) for name in names]
+        place = len(fields) - states
+        return replace(self, inputs=(*fields[:place], *computed, *fields[place:]))
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether the last inputs are the targets: the next state of a time series is predicted."""
+        return self.inputs[-len(self.targets) :] == self.targets
 
     def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
         """The targets at the output points as the file has them, ``[m, numbers]``; zeros where one does not belong.

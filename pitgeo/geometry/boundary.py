@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,12 +74,13 @@ def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray
     """Distance to a named set of cells, or of points if there is none of cells, ``[Q]``.
 
     A set of points stands for its points, for the faces of the boundary and for the cells of lower dimension than the
-    space whose nodes all lie in it.
+    space whose nodes all lie in it. A field of zeros and ones stands for the set of its ones.
 
     Raises:
         ValueError: If there is no such set, or it is empty.
     """
     where, blocks = f"{mesh.path}: " if mesh.path else "", blocks_of(mesh)
+    mesh = with_marked(mesh, name)
     if name not in mesh.cell_sets and name not in mesh.point_sets:
         names = list(dict.fromkeys([*mesh.point_sets, *mesh.cell_sets]))
         near = difflib.get_close_matches(name, names, 1)
@@ -88,6 +91,35 @@ def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray
     if not any(len(piece) for piece in pieces):
         raise ValueError(f"{where}Expected points or cells in the set {name!r} (got none); take another set")
     return distance_to(queries, mesh.points, pieces)
+
+
+def with_marked(mesh: Mesh, name: str) -> Mesh:
+    """A copy that has a field of zeros and ones as a set too, unless there is a set of that name.
+
+    Raises:
+        ValueError: If there is such a field alone, and it has other values.
+    """
+    if name in mesh.point_sets or name in mesh.cell_sets:
+        return mesh
+    parts = [mesh.point_data[name]] if name in mesh.point_data else list(mesh.cell_data.get(name, ()))
+    if not parts:
+        return mesh
+    if not all(is_mark(part) for part in parts):
+        where = f"{mesh.path}: " if mesh.path else ""
+        raise ValueError(
+            f"{where}Expected zeros and ones in the field {name!r}, which is taken for a set (got other values); "
+            f"mark the points or cells of the set by ones, or take a named set"
+        )
+    members = tuple(np.flatnonzero(np.asarray(part).ravel()).astype(np.int64) for part in parts)
+    if name in mesh.point_data:
+        return replace(mesh, point_sets={**mesh.point_sets, name: members[0]})
+    return replace(mesh, cell_sets={**mesh.cell_sets, name: members})
+
+
+def is_mark(values: NDArray[Any]) -> bool:
+    """Whether these are zeros and ones, one a point or cell, of whichever type."""
+    values = np.asarray(values)
+    return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())
 
 
 def _cell_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:

@@ -27,12 +27,13 @@ GEOMETRY: Mapping[str, Callable[[int], int]] = MappingProxyType(
         "cell_size": lambda dimension: 1,
     }
 )
-_SET = "boundary_distance:"
+SET = "boundary_distance:"
+"""What names of distances to sets begin with."""
 
 
 def is_geometry(name: str) -> bool:
     """Whether this names a geometry input; that a mesh has the set it may name is not looked at."""
-    return name in GEOMETRY or (name.startswith(_SET) and name != _SET)
+    return name in GEOMETRY or (name.startswith(SET) and name != SET)
 
 
 def geometry_components(name: str, dimension: int) -> int:
@@ -42,7 +43,7 @@ def geometry_components(name: str, dimension: int) -> int:
         ValueError: If there is no such input.
     """
     if not is_geometry(name):
-        names = [*GEOMETRY, f"{_SET}<set>"]
+        names = [*GEOMETRY, f"{SET}<set>"]
         near = difflib.get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"Expected a geometry input, one of {', '.join(names)} (got {name!r}){hint}")
@@ -56,7 +57,8 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
     - ``boundary_distance``: Euclidean distance to the boundary, the faces that belong to one cell only (in 2D edges, of
       a curve its ends); exact for straight edges and flat faces.
     - ``boundary_distance:<set>``: the same to a named set of cells or points. A set of points stands for its points,
-      for the faces of the boundary and for the cells of lower dimension than the space whose nodes all lie in it.
+      for the faces of the boundary and for the cells of lower dimension than the space whose nodes all lie in it. A
+      field of zeros and ones stands for the set of its ones.
     - ``normals``: unit normals of a surface in space or a curve in the plane, of any winding in the file. Each closed
       part has them outward of itself; an open one, as most of its area in the file, by the right hand rule (a curve to
       its right). At points those of the cells around, weighted by area; points at exactly one place are one.
@@ -85,7 +87,7 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
     places = mesh.points.copy() if place == "point" else _centers(mesh)
     if name == "coordinates":
         return places
-    distance = boundary_distance(mesh, places) if name == _SET[:-1] else set_distance(mesh, name[len(_SET) :], places)
+    distance = boundary_distance(mesh, places) if name == SET[:-1] else set_distance(mesh, name[len(SET) :], places)
     return distance[:, None]
 
 

@@ -70,4 +70,4 @@ def _marked(members: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
 
 
 def _is_mark(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "iu" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())
+    return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())

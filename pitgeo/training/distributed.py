@@ -281,7 +281,7 @@ def _ending(what: str, checkpoint: Path) -> str:
         what += "; what it said is above"
     if not checkpoint.exists():
         return f"{what}, and with it the run; no checkpoint had been written yet: start it again"
-    return f"{what}, and with it the run; go on from {checkpoint} with the same command and --resume"
+    return f"{what}, and with it the run; go on from {checkpoint} with the same command and 'resume'"
 
 
 def _is_connection(error: BaseException) -> bool:

@@ -52,7 +52,9 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
         outputs = 1 if was_rolled else len(old.target_labels), 1 if is_rolled else len(new.target_labels)
         labels, targets = (_lags(old), _lags(new)), [(0, 0)] if outputs == (1, 1) else []
     inputs = _pairs([*axes, *labels[0]], [*axes, *labels[1]])
-    if len(inputs) == len(axes) and (not targets or was_rolled or is_rolled):
+    computed = {label for field in new.geometry for label in field.labels}  # from any mesh, so that they tell nothing
+    fields = [b for _, b in inputs if b >= len(axes) and labels[1][b - len(axes)] not in computed]
+    if not fields and (not targets or was_rolled or is_rolled):
         raise ValueError(
             f"Expected inputs or targets of {path}, {', '.join([*old.input_labels, *old.target_labels])} (got none of "
             f"them, but {', '.join([*new.input_labels, *new.target_labels])}); leave out training.start_from"

@@ -8,7 +8,6 @@ import hashlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,10 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from pitgeo.datasets.meshes.facts import Reading, Trial, mesh_hash
 from pitgeo.fields import FieldTable
-from pitgeo.mesh import SERIES, Note, Series
+from pitgeo.fields.mesh_sizes import sizes
+from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
@@ -26,48 +27,9 @@ from pitgeo.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 9
+VERSION = 10
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What is known of a file that has been read.
-
-    Args:
-        case: The file, or the files of a series.
-        cache: What was kept of it.
-        steps: States of the series; 1 for a single mesh.
-        times: Their times; of numbered files 0, 1, ...
-        points: Hash of the positions and cells; equal for files on one mesh.
-        planar: Names of fields of three components whose third is zero.
-        kinds: Whole numbers that occur in each input field; ``None`` where there are others, or too many.
-        low: Smallest value of every input number.
-        high: Largest value of every input number.
-        sizes: Root mean square length of every target of points or cells, in every state that is predicted; 0 where it
-            is zero throughout.
-        extent: Diagonal of the box around the points.
-        notes: What the reader did that is not literally what the file holds.
-    """
-
-    case: tuple[Path, ...]
-    cache: Path
-    steps: int
-    points: str
-    planar: tuple[str, ...]
-    kinds: dict[str, tuple[int, ...] | None]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    sizes: dict[str, tuple[float, ...]]
-    extent: float
-    notes: tuple[Note, ...] = ()
-    times: tuple[float, ...] = ()
-
-    @property
-    def path(self) -> Path:
-        """The file, or the first one of a series."""
-        return self.case[0]
 
 
 def read_files(
@@ -78,6 +40,7 @@ def read_files(
     processes: int,
     progress: bool,
     is_series: bool = False,
+    trial: Trial | None = None,
 ) -> list[Reading]:
     """Read files that are not in the cache yet, several at a time.
 
@@ -89,6 +52,7 @@ def read_files(
         processes: How many processes.
         progress: Show a bar.
         is_series: Whether a case is a time series.
+        trial: Geometry inputs to compute beside those of the table.
 
     Raises:
         ValueError: If a file cannot be read or a field is not as it should be; the message names both.
@@ -98,7 +62,7 @@ def read_files(
             Path.cwd(),
             case,
             _stats(case),
-            repr(table),
+            repr(table.without_geometry()),
             tuple(sorted(parameters.get(case[0], {}).items())),
             folder,
             is_series,
@@ -108,9 +72,11 @@ def read_files(
     work = [
         (number, case, dict(parameters.get(case[0], {})))
         for number, case in enumerate(cases)
-        if keys[number] not in _READ or _stats((_READ[keys[number]][0].cache,)) != _READ[keys[number]][1]
+        if (known := _READ.get(keys[number])) is None
+        or _stats((known[0].cache,)) != known[1]
+        or not known[0].has(table, trial)
     ]
-    read = functools.partial(_read, table, folder, is_series)
+    read = functools.partial(_read, table, folder, is_series, trial)
     with tqdm(total=len(cases), desc="mesh files", unit="file", disable=not progress) as bar:
         bar.update(len(cases) - len(work))
         for number, reading in as_needed(read, work, processes):
@@ -150,7 +116,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What the cache holds: positions ``pos``, raw ``inputs`` and ``targets``, and the :class:`Reading`'s facts."""
+    """What the cache holds: ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and a reading's facts."""
     content: dict[str, Any] = torch.load(path, weights_only=True)
     return content
 
@@ -177,7 +143,11 @@ def save(path: Path, content: dict[str, Any]) -> None:
 
 
 def _read(
-    table: FieldTable, folder: Path, is_series: bool, work: tuple[int, tuple[Path, ...], dict[str, float]]
+    table: FieldTable,
+    folder: Path,
+    is_series: bool,
+    trial: Trial | None,
+    work: tuple[int, tuple[Path, ...], dict[str, float]],
 ) -> tuple[int, Reading]:
     number, case, parameters = work
     cache = folder / f"{_key(table, case, parameters, is_series)}.pt"
@@ -188,16 +158,48 @@ def _read(
     except Exception:  # a broken file, whatever broke it: never read, always made again
         log.warning("The cache %s cannot be read and is made again", cache)
         content = None
+    mesh: Mesh | None = None
     if content is None:
-        content = _content(table, case, parameters, is_series)
+        mesh, content = _content(table.without_geometry(), case, parameters, is_series)
         save(cache, content)
+    reading = _reading(case, cache, content)
+    if not reading.has(table, trial):
+        mesh = mesh or (open_series(case).mesh(0) if is_series else read(case[0]))
+        tried = () if trial is None else trial.names_of(case[0], reading.points)
+        _add_geometry(content, mesh, table, tried)
+        save(cache, content)
+        reading = _reading(case, cache, content)
+    return number, reading
+
+
+def _reading(case: tuple[Path, ...], cache: Path, content: Mapping[str, Any]) -> Reading:
     facts = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
-    return number, Reading(case=case, cache=cache, **facts)
+    return Reading(case=case, cache=cache, **facts)
+
+
+def _add_geometry(content: dict[str, Any], mesh: Mesh, table: FieldTable, tried: Sequence[str]) -> None:
+    """Compute the geometry inputs of a table, and of others to try those that the mesh has."""
+    facts, wanted = content["facts"], [field.name for field in table.geometry]
+    for field in table.with_geometry(tuple(dict.fromkeys([*wanted, *tried]))).geometry:
+        if field.name in facts["geometry"]:
+            continue
+        try:
+            values = table.read_geometry(mesh, field)
+        except ValueError as error:
+            if field.name in wanted:
+                raise
+            facts["missing"][field.name] = str(error)
+            continue
+        content["geometry"][field.name] = torch.from_numpy(values.astype(np.float32))
+        facts["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
+        if field.name == "normals":
+            facts["normal"] = tuple(values.mean(0).tolist())
 
 
 def _content(
     table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool
-) -> dict[str, Any]:
+) -> tuple[Mesh, dict[str, Any]]:
+    """The mesh of a case, the first of a series, and what is kept of it."""
     if is_series:
         series = open_series(case)
         mesh, states, notes = series.mesh(0), [], [*series.notes]
@@ -225,12 +227,14 @@ def _content(
         "steps": len(states),
         "times": times,
         "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
-        "extent": float(np.linalg.norm(np.ptp(mesh.points, 0))),
-        "points": _hash([mesh.points, *(nodes for _, nodes in mesh.cells)]),
+        **sizes(mesh),
+        "geometry": {},
+        "missing": {},
+        "points": mesh_hash(mesh),
         "planar": tuple(
             name for name, part in parts.items() if table.dimension == 2 and part.shape[1] == 3 and not part[:, 2].any()
         ),
-        "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs") if not field.is_geometry},
+        "kinds": {field.name: _kinds(part) for field, part in table.parts(inputs, "inputs")},
         "low": tuple(low.tolist()),
         "high": tuple(high.tolist()),
         "sizes": {
@@ -244,11 +248,12 @@ def _content(
             if field.place != "mesh"
         },
     }
-    return {
+    return mesh, {
         "origin": origin,
         "pos": {place: torch.from_numpy(points.astype(np.float32)) for place, points in pos.items()},
         "inputs": torch.from_numpy(inputs.astype(np.float32)),
         "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),
+        "geometry": {},
         "facts": facts,
     }
 
@@ -263,7 +268,7 @@ def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
 
 
 def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
-    facts = (VERSION, table, sorted(parameters.items()), case[0].suffix, is_series)
+    facts = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
     digest = hashlib.sha256(repr(facts).encode())
     for path in dict.fromkeys(file for given in case for file in (given, *named_files(given))):
         try:
@@ -275,12 +280,4 @@ def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, flo
                     block = file.read(1 << 20)
         except OSError as error:
             raise ValueError(f"{path}: Expected a file that can be read (got: {error.strerror})") from error
-    return digest.hexdigest()[:24]
-
-
-def _hash(arrays: Sequence[NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(repr((array.shape, array.dtype.str)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:24]

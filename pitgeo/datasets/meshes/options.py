@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.datasets.data_options import DataOptions, Samples
-from pitgeo.datasets.meshes.cache import MOST_KINDS, Reading, open_series, read_files
+from pitgeo.datasets.meshes.cache import MOST_KINDS, open_series
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.manifest import Manifest, Part, find_files, split_files
+from pitgeo.datasets.meshes.opened import Opened, open_files
 from pitgeo.datasets.meshes.parameters import Parameters, pattern_names, read_parameters
 from pitgeo.datasets.meshes.samples import MeshSamples
-from pitgeo.datasets.meshes.series import Case, SeriesSamples, group_series, warn_of_steps
-from pitgeo.datasets.meshes.shared import SharedMeshSamples
+from pitgeo.datasets.meshes.series import Case, group_series
 from pitgeo.fields import PLACES, FieldTable
 from pitgeo.geometry import geometry_components
-from pitgeo.mesh import summary
+from pitgeo.mesh import Mesh
 from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
-from pitgeo.processes import cores
-
-log = logging.getLogger(__name__)
 
 Names = tuple[str, ...]
-UNITS = 100.0
-"""Ratio of a mesh's extent to the median from which on units are likely mixed."""
 
 
 class MeshOptions(DataOptions):
@@ -41,7 +34,8 @@ class MeshOptions(DataOptions):
         inputs: Fields to learn from, beside the coordinates: point data, cell data, field data of the file, or
             parameters; a name that is both point and cell data is given as ``"point:name"`` or ``"cell:name"``.
         targets: Fields to predict, found in the same way; numbers of the whole mesh (drag, lift) among them.
-        geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`.
+        geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`; ``"auto"`` for those
+            that all meshes lend themselves to where they differ, see :func:`pitgeo.geometry.candidates`.
         categories: Those of the inputs that are whole numbers standing for kinds (materials, boundaries).
         series: Time series: ``"file"`` where every file holds one (``.pvd``, ``.xdmf``, ``.case``), or the name of
             numbered files with ``{step}``, ``"{case}_{step}.vtu"``, whose numbers are their times. The targets are then
@@ -63,7 +57,7 @@ class MeshOptions(DataOptions):
     files: str | Names = "cases/*.vtu"
     inputs: Names = ()
     targets: Names = ()
-    geometry: Names = ()
+    geometry: Literal["auto"] | Names = "auto"
     categories: Names = ()
     series: str = ""
     steps: Annotated[int, Field(ge=0)] = 0
@@ -79,15 +73,15 @@ class MeshOptions(DataOptions):
 
     @field_validator("inputs", "targets", "geometry", "categories", mode="before")
     @classmethod
-    def _check_list(cls, value: Any) -> Any:
-        if isinstance(value, str):
+    def _check_list(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str) and (info.field_name, value) != ("geometry", "auto"):
             raise ValueError(f"Expected a list of names, [{value!r}] (got the text {value!r}); put it in brackets")
         return tuple(value) if isinstance(value, list) else value  # strict: what comes from JSON is a list
 
     @field_validator("geometry")
     @classmethod
-    def _check_geometry(cls, value: Names) -> Names:
-        for name in value:
+    def _check_geometry(cls, value: Literal["auto"] | Names) -> Literal["auto"] | Names:
+        for name in () if value == "auto" else value:
             try:
                 geometry_components(name, 2)
             except ValueError as error:
@@ -216,21 +210,27 @@ class MeshOptions(DataOptions):
         train, validation, test = self.counts()
         return opened.samples(train + validation, train + validation + test, is_test=True)
 
-    def _open(self, progress: bool) -> _Opened:
+    def resolved(self, progress: bool = False) -> MeshOptions:
+        """The same options with the geometry inputs that ``"auto"`` stands for; all files are read."""
+        return self if self.geometry != "auto" else self._open(progress).options
+
+    def _open(self, progress: bool) -> Opened:
         cases = self.cases()
         chosen = tuple(cases[path] for path in self.manifest().files)
         files = [file for case in chosen for path in case for file in (path, *named_files(path))]
         files += [Path(self.parameters)] if self.parameters else []
         stats = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.exists())
-        return _open(self, chosen, stats, progress)
+        return open_files(self, chosen, stats, progress)
 
-    def _first_table(self, case: Case) -> tuple[FieldTable, Parameters]:
+    def first_table(self, case: Case) -> tuple[FieldTable, Mesh]:
+        """Inputs and targets as the first file has them, and its mesh."""
         parameters = self.file_parameters(case[:1])[case[0]]
         mesh = open_series(case).mesh(0) if self.series else read(case[0])
-        table = FieldTable.infer(mesh, self.inputs, self.targets, self.geometry, parameters)
-        return (table.one_step() if self.series else table), parameters
+        geometry = () if self.geometry == "auto" else self.geometry
+        table = FieldTable.infer(mesh, self.inputs, self.targets, geometry, parameters)
+        return (table.one_step() if self.series else table), mesh
 
-    def _completed(self, table: FieldTable, training: Sequence[Reading], every: Sequence[Reading]) -> FieldTable:
+    def completed(self, table: FieldTable, training: Sequence[Reading], every: Sequence[Reading]) -> FieldTable:
         """The table with what only all files together tell: planar vectors, and kinds of categories."""
         names = {name for reading in every for name in reading.planar}
         table = table.planar([name for name in names if all(name in reading.planar for reading in every)])
@@ -251,97 +251,6 @@ class MeshOptions(DataOptions):
         return table.with_categories(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Opened:
-    """All files, read."""
-
-    options: MeshOptions
-    table: FieldTable
-    readings: tuple[Reading, ...]
-
-    def samples(self, start: int, stop: int, is_test: bool = False) -> Samples:
-        chosen, numbers = self.readings[start:stop], range(start, stop)
-        if self.options.series:
-            return SeriesSamples(self._separate(chosen, numbers), self.steps(chosen) if is_test else 0)
-        if self.is_shared and chosen:
-            return SharedMeshSamples(chosen, self.table, numbers)
-        return self._separate(chosen, numbers)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all files hold one mesh, and their fields fit into the memory (twice, while they are read)."""
-        size = 2 * sum(reading.cache.stat().st_size for reading in self.readings)
-        one = len(self.readings) > 1 and len({reading.points for reading in self.readings}) == 1
-        return one and size <= self.options.memory * 1e9
-
-    def _separate(self, chosen: Sequence[Reading], numbers: Sequence[int]) -> MeshSamples:
-        processes = self.options.processes or cores()
-        return MeshSamples(chosen, self.table, numbers, self.options.memory * 1e9, processes)
-
-    def steps(self, chosen: Sequence[Reading]) -> int:
-        """How many states of the test series are predicted."""
-        shortest = min(chosen, key=lambda reading: reading.steps, default=None)
-        if shortest is None:
-            return 0
-        if self.options.steps >= shortest.steps:
-            raise ValueError(
-                f"{shortest.path}: Expected more than data.meshes.steps = {self.options.steps} states in every test "
-                f"series (got {shortest.steps}); ask for fewer steps"
-            )
-        return self.options.steps or shortest.steps - 1
-
-
-def warn_of_units(readings: Sequence[Reading]) -> None:
-    """Log files of quite another size than most: one in millimetres among those in metres spoils the scaling."""
-    middle = median(reading.extent for reading in readings)
-    others = [reading for reading in readings if not middle / UNITS <= reading.extent <= middle * UNITS]
-    if others:
-        log.warning(
-            "%s: Expected meshes of one unit of length (got an extent of %.3g, the median being %.3g%s); are mm and m "
-            "mixed?",
-            others[0].path,
-            others[0].extent,
-            middle,
-            f"; so in {len(others)} files" if len(others) > 1 else "",
-        )
-
-
-def log_of_rest(readings: Sequence[Reading], train: int) -> None:
-    """Name the first file with a target that is zero throughout, and how its error is counted.
-
-    Raises:
-        ValueError: If a target is zero in all files to train on.
-    """
-    for name in readings[0].sizes:
-        if not any(size for reading in readings[:train] for size in reading.sizes[name]):
-            raise ValueError(
-                f"{readings[0].path}: Expected targets that are not zero throughout in all files to train on (got "
-                f"{name!r}), since there is nothing to learn; leave the target out"
-            )
-        rest = [reading for reading in readings if 0.0 in reading.sizes[name]]
-        if rest:
-            log.info(
-                "%s: %r is zero throughout%s; such errors are relative to its typical size in the files to train on, "
-                "where the loss is relative",
-                rest[0].path,
-                name,
-                f", as in {len(rest)} of {len(readings)} files" if len(rest) > 1 else "",
-            )
-
-
-def warn_of_copies(readings: Sequence[Reading], train: int) -> None:
-    """Log files to test on or to choose by that hold just what one to train on does."""
-    trained = {reading.cache: reading.path for reading in readings[:train]}
-    copies = [reading for reading in readings[train:] if reading.cache in trained]
-    if copies:
-        log.warning(
-            "%s: Expected files that differ from those to train on (got the content of %s%s); errors will be too small",
-            copies[0].path,
-            trained[copies[0].cache],
-            f", and {len(copies)} such files" if len(copies) > 1 else "",
-        )
-
-
 def _bare(name: str) -> str:
     start, _, rest = name.partition(":")
     return rest if start in PLACES and rest else name
@@ -350,35 +259,3 @@ def _bare(name: str) -> str:
 def _is_same(name: str, other: str) -> bool:
     """Whether two names mean one field, as far as can be told without a mesh."""
     return name == other or (_bare(name) == _bare(other) in (name, other))
-
-
-_OPENED: dict[Any, _Opened] = {}
-
-
-def _open(options: MeshOptions, cases: tuple[Case, ...], stats: tuple[tuple[int, int], ...], progress: bool) -> _Opened:
-    """Read all files once, as long as they stay as ``stats`` has them."""
-    key = (options, cases, stats, Path.cwd())
-    if key not in _OPENED or not all(reading.cache.exists() for reading in _OPENED[key].readings):
-        while len(_OPENED) > 3:
-            _OPENED.pop(next(iter(_OPENED)))
-        _OPENED[key] = _read_all(options, cases, progress)
-    return _OPENED[key]
-
-
-def _read_all(options: MeshOptions, cases: tuple[Case, ...], progress: bool) -> _Opened:
-    table, _ = options._first_table(cases[0])
-    parameters = options.file_parameters([case[0] for case in cases])
-    processes = options.processes or cores()
-    readings = read_files(cases, parameters, table, Path(options.cache), processes, progress, bool(options.series))
-    table = options._completed(table, readings[: len(options.manifest().train)], readings)
-    for line in summary([(str(reading.path), reading.notes) for reading in readings], len(readings)):
-        log.info("%s", line)
-    warn_of_units(readings)
-    if options.series:
-        warn_of_steps(readings, options.series)
-    warn_of_copies(readings, len(options.manifest().train))
-    log_of_rest(readings, len(options.manifest().train))
-    opened = _Opened(options, table, tuple(readings))
-    if opened.is_shared and not options.series:
-        log.info("All %d files hold one mesh: its points and graphs are kept once", len(readings))
-    return opened

@@ -17,8 +17,10 @@ import torch
 from tqdm import tqdm
 
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes.cache import VERSION, Reading, load, save
+from pitgeo.datasets.meshes.cache import VERSION, load, save
+from pitgeo.datasets.meshes.facts import Reading, assembled
 from pitgeo.fields import FieldTable
+from pitgeo.fields.mesh_sizes import MeshSizes
 from pitgeo.mesh import Mesh, read_mesh
 from pitgeo.processes import as_needed
 
@@ -114,8 +116,8 @@ class MeshSamples(Sequence[PointData]):
 
     def ranges(self) -> list[tuple[float, float]]:
         """Smallest and largest value of every input number of all samples."""
-        low = np.min([reading.low for reading in self.readings], 0)
-        high = np.max([reading.high for reading in self.readings], 0)
+        found = [reading.ranges(self.table) for reading in self.readings]
+        low, high = np.min([low for low, _ in found], 0), np.max([high for _, high in found], 0)
         return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
     def typical(self) -> list[float]:
@@ -125,6 +127,13 @@ class MeshSamples(Sequence[PointData]):
             sizes = [size for reading in self.readings for size in reading.sizes.get(field.name, ()) if size > 0]
             found += [median(sizes) / field.components**0.5 if sizes else 0.0] * field.channels
         return found
+
+    def mesh_sizes(self) -> MeshSizes:
+        """How large and how fine the meshes are."""
+        extents, spacings = ([getattr(one, name) for one in self.readings] for name in ("extent", "spacing"))
+        has_normals = any(field.name == "normals" for field in self.table.geometry)
+        normal = np.mean([one.normal for one in self.readings], 0).tolist() if has_normals else ()
+        return MeshSizes((min(extents), max(extents)), (min(spacings), max(spacings)), tuple(normal))
 
 
 def raw_sample(table: FieldTable, reading: Reading) -> PointData:
@@ -137,7 +146,7 @@ def raw_sample(table: FieldTable, reading: Reading) -> PointData:
             f"leave the cache alone while a program runs, and start again"
         ) from error
     pos = {place: points.numpy() for place, points in content["pos"].items()}
-    inputs, targets = content["inputs"].numpy(), content["targets"].numpy()
+    inputs, targets = assembled(table, content), content["targets"].numpy()
     targets = targets[1] if targets.ndim == 3 else targets  # of a series, the second state
     return table.sample(pos, inputs, targets, f"{reading.path}: ", origin=content["origin"])
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes.cache import Reading, load, open_series
+from pitgeo.datasets.meshes.cache import load, open_series
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.numbered import numbered_series
 from pitgeo.datasets.meshes.samples import MeshSamples, Transform
 from pitgeo.fields import FieldTable
+from pitgeo.fields.mesh_sizes import MeshSizes
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.step_numbers import step_range
 
@@ -51,12 +55,7 @@ def warn_of_steps(readings: Sequence[Reading], series: str) -> None:
         readings: The series.
         series: The pattern of numbered files, whose numbers are taken for times, or ``"file"``.
     """
-    times = [np.array(reading.times) for reading in readings]
-    if series != "file":
-        found = numbered_series([path for reading in readings for path in reading.case], series)
-        numbers = {step.path: step.number for steps in found for step in steps}
-        times = [np.array([numbers[path] for path in reading.case]) for reading in readings]
-    lengths = [np.diff(own) for own in times]
+    lengths = step_lengths(readings, series)
     range_ = step_range(np.concatenate(lengths)) if lengths else None
     if range_ is None:
         return
@@ -71,16 +70,27 @@ def warn_of_steps(readings: Sequence[Reading], series: str) -> None:
     )
 
 
+def step_lengths(readings: Sequence[Reading], series: str) -> list[NDArray[np.float64]]:
+    """The time from each state to the next, of every series; see :func:`warn_of_steps`."""
+    times = [np.array(reading.times) for reading in readings]
+    if series != "file":
+        found = numbered_series([path for reading in readings for path in reading.case], series)
+        numbers = {step.path: step.number for steps in found for step in steps}
+        times = [np.array([numbers[path] for path in reading.case]) for reading in readings]
+    return [np.diff(own) for own in times]
+
+
 class SeriesSamples(Sequence[PointData]):
     """Steps of time series: from one state to the next, or from the first to all others.
 
     Args:
         cases: One sample a series, its input values ending with the state.
         steps: 0 for pairs of states, one after the other; else how many states follow the first of every series.
+        time_step: The time from one state to the next.
     """
 
-    def __init__(self, cases: MeshSamples, steps: int = 0) -> None:
-        self.cases, self.steps = cases, steps
+    def __init__(self, cases: MeshSamples, steps: int = 0, time_step: float | None = None) -> None:
+        self.cases, self.steps, self.time_step = cases, steps, time_step
         self.table: FieldTable = cases.table
         counts = [1 if steps else reading.steps - 1 for reading in cases.readings]
         self.places = [(case, step) for case, count in enumerate(counts) for step in range(count)]
@@ -148,6 +158,10 @@ class SeriesSamples(Sequence[PointData]):
     def typical(self) -> list[float]:
         """Typical size of every target channel: the median over the samples that are not at rest."""
         return self.cases.typical()
+
+    def mesh_sizes(self) -> MeshSizes:
+        """How large and how fine the meshes are, and how long a step is."""
+        return replace(self.cases.mesh_sizes(), time_step=self.time_step)
 
     def _load(self, case: int) -> Tensor:
         if case not in self._states:

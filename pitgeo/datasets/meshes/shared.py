@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pitgeo.datasets.meshes.cache import Reading
+from pitgeo.datasets.meshes.facts import Reading
 from pitgeo.datasets.meshes.samples import MeshSamples, raw_sample
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.fields import FieldTable
+from pitgeo.fields.mesh_sizes import MeshSizes
 from pitgeo.mesh import Mesh
 
 
@@ -62,3 +63,7 @@ class SharedMeshSamples(SharedMesh):
     def typical(self) -> list[float]:
         """Typical size of every target channel: the median over the samples that are not at rest."""
         return self.files.typical()
+
+    def mesh_sizes(self) -> MeshSizes:
+        """How large and how fine the mesh is."""
+        return self.files.mesh_sizes()

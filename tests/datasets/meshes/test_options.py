@@ -10,10 +10,10 @@ import torch
 
 from pitgeo import processes
 from pitgeo.datasets.meshes import MeshOptions, MeshSamples, cache
-from pitgeo.mesh.named_files import named_files
 from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.meshes.shared import SharedMeshSamples
 from pitgeo.mesh import read_mesh, write_mesh, write_series
+from pitgeo.mesh.named_files import named_files
 from pitgeo.testing import assert_dataset
 from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
@@ -30,6 +30,7 @@ def options(folder):
             "inputs": ("load", "material"),
             "targets": ("u", "peak"),
             "categories": ("material",),
+            "geometry": (),
             "cache": str(folder.parent / "cache"),
         }
         return MeshOptions(**{**given, **changes})
@@ -217,7 +218,7 @@ def test_steps_of_time_series(series, kind):
     name = "run_*.pvd" if kind == "file" else "run_*.vtu"
     made = MeshOptions(
         files=str(series / name), series=kind, inputs=("load",), targets=("u",), cache=str(series / "cache"),
-        train=1.0, validation=0, test=("run_1*",), seed=0,
+        train=1.0, validation=0, test=("run_1*",), seed=0, geometry=(),
     )  # fmt: skip
     train, test = made.training_parts()[0], made.test_samples()
     assert isinstance(train, SeriesSamples) and len(train) == 3 + 5 + 6 and len(test) == 1 and test.steps == 4
@@ -301,7 +302,7 @@ def test_steps_are_numbered_by_the_pattern_alone(tmp_path):
             write_mesh(tmp_path / f"t{step}_case{case}.vtu", state)
     made = MeshOptions(
         files=str(tmp_path / "*.vtu"), series="t{step}_{case}.vtu", targets=("u",), cache=str(tmp_path / "cache"),
-        validation=0, test=0,
+        validation=0, test=0, geometry=(),
     )  # fmt: skip
     samples = made.training_parts()[0]
     assert len(samples) == 22 and all(torch.allclose(sample.y - sample.x, torch.tensor(1.0)) for sample in samples)
