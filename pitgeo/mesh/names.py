@@ -80,8 +80,8 @@ def ended(content: bytes) -> bytes:
 def each_once(names: Iterable[str | bytes], what: str, notes: list[Note]) -> list[str]:
     r"""One text for each name, which can be printed and written, and which no other has.
 
-    Bytes are decoded, characters that files and lines cannot hold become ``_``, a name that is empty is called ``unnamed``, and of
-    several that are the same then, all but the first are numbered.
+    Bytes are decoded, characters that files and lines cannot hold become ``_``, a name that is empty is called
+    ``unnamed``, and of several that are the same then, all but the first are numbered.
 
     Args:
         names: The names as a file has them.

@@ -268,7 +268,5 @@ def test_links_are_followed_or_the_file_is_named(tmp_path):
     assert np.array_equal(mesh.points, points)
     assert set(mesh.point_data) == {"T (S)", "T (Again)"} and np.array_equal(mesh.point_data["T (Again)"], points[:, 0])
     (tmp_path / "grid.cgns").unlink()
-    with pytest.raises(
-        ValueError, match=r"x\.cgns: Expected the file 'grid.cgns', to which 'Again' links \(got none"
-    ):
+    with pytest.raises(ValueError, match=r"x\.cgns: Expected the file 'grid.cgns', to which 'Again' links \(got none"):
         read_mesh(tmp_path / "x.cgns")
