@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,45 +16,22 @@ from torch import nn
 
 from pitgeo.config import RunConfig, to_toml
 from pitgeo.data import PointData
-from pitgeo.datasets.meshes import MeshSamples
-from pitgeo.datasets.meshes.series import SeriesSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation import evaluate, versions, write_json
 from pitgeo.fields import FieldTable
 from pitgeo.fit_control import fit_before, with_control
 from pitgeo.models import Shape, build, parameter_count
-from pitgeo.neighbors import spacing
 from pitgeo.reference import Reference
-from pitgeo.run_folder import Trained, as_begun, check_places, claim, finished, read_start
+from pitgeo.run_folder import Trained, as_begun, check_places, claim, finished
+from pitgeo.run_parts import Parts, box_scale_of, read_parts, shape_of
 from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
-from pitgeo.transforms import Compose, UnitBox
-from pitgeo.transforms.unit_box import extent
 
 log = logging.getLogger(__name__)
 
 TRIED_POINTS = 30_000
 """Input and output points together that a dry run applies a model to at most."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a run trains on, as the model takes it.
-
-    Args:
-        table: Inputs and targets.
-        box_scale: What positions are divided by; ``None`` if they are not.
-        samples: Training samples.
-        held_out: Samples that choose the best checkpoint.
-        earlier: The checkpoint to start from, if any.
-    """
-
-    table: FieldTable
-    box_scale: float | None
-    samples: Sequence[PointData]
-    held_out: Sequence[PointData]
-    earlier: dict[str, Any] | None
 
 
 def train(
@@ -138,12 +114,12 @@ def dry_run(config: RunConfig) -> list[str]:
     train, validation, test = options.counts()
     few: Sequence[PointData] = options.few_samples()
     raw = few if len(few) else [options.template()]
-    transform = config.transform(_box_scale(config, raw))
+    transform = config.transform(box_scale_of(config, raw))
     samples: Sequence[PointData]
     samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
     sample = samples[0]
     labels = options.table(sample).target_labels
-    model = build(config.model.options, _shape(config, samples))
+    model = build(config.model.options, shape_of(config, samples))
     prepare_model(model, config.training)
     tried = _try(model, samples) if len(few) else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
@@ -174,35 +150,10 @@ def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
 
 
-def read_parts(config: RunConfig, progress: bool) -> Parts:
-    """Read the data of a run, generated first if they are missing; seeds do not matter to them."""
-    options, earlier = config.data.options, read_start(config)  # a missing checkpoint is found out first
-    if not options.is_ready():
-        log.info("The raw files of %s are missing: generating them", config.data.name)
-        options.prepare(progress=progress)
-    raw, validation = options.training_parts(progress)
-    _check_shared(config, raw)
-    table = options.table(raw[0])
-    _warn_of_loss(config, raw, table)
-    box_scale = _box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
-    transform = config.transform(box_scale)
-    samples = _transformed(raw, transform, progress)
-    held_out = _transformed(validation, transform, progress) if len(validation) else []
-    return Parts(table, box_scale, samples, held_out, earlier)
-
-
-def _warn_of_loss(config: RunConfig, samples: Any, table: FieldTable) -> None:
-    """Name the first mesh that must stay where it is, too far away for single precision."""
-    if config.scaling.box == "none" and hasattr(samples, "mesh"):
-        number = next((number for number, sample in enumerate(samples) if "origin" in sample), None)
-        if number is not None:
-            table.warn_of_loss(samples.mesh(number))
-
-
 def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     table, samples, earlier = parts.table, parts.samples, parts.earlier
     _seed(config.training.seed)
-    shape = _shape(config, samples)
+    shape = shape_of(config, samples)
     model = build(config.model.options, shape)
     facts = _facts(config, shape, parts.box_scale, table)
     facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
@@ -213,62 +164,6 @@ def _module(config: RunConfig, parts: Parts) -> OperatorModule:
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))
     return module
-
-
-def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
-    """The scale of positions that the weights of an earlier run go with."""
-    old, new = earlier["pitgeo"]["config"]["scaling"]["box"], config.scaling.box
-    if old != new:
-        raise ValueError(f"Expected scaling.box = {old!r}, as in {config.training.start_from} (got {new!r})")
-    scale: float | None = earlier["pitgeo"]["box_scale"]
-    return scale
-
-
-def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[PointData]:
-    """Samples as the model takes them, in memory, or in that of their data set."""
-    ready = samples.with_transform(transform, progress)
-    return ready if isinstance(ready, (SharedMesh, MeshSamples, SeriesSamples)) else list(ready)
-
-
-def _check_shared(config: RunConfig, samples: Sequence[PointData]) -> None:
-    """Raise a ``ValueError`` unless samples come as the options of their data set say."""
-    options, is_shared = config.data.options, isinstance(samples, SharedMesh)
-    if options.is_shared != is_shared:
-        raise ValueError(
-            f"Expected {type(options).__name__}.is_shared of data.name = {config.data.name!r} to say whether all "
-            f"samples have one mesh, held once in a SharedMesh (got {options.is_shared}, and samples that "
-            f"{'have' if is_shared else 'have not'}); mend the options of the data set"
-        )
-
-
-def _box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
-    return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
-
-
-def _shape(config: RunConfig, samples: Sequence[PointData]) -> Shape:
-    meshes = _meshes(samples)
-    few = meshes[:: max(1, len(meshes) // 10)]
-    sizes, size = set(), 0.0
-    for sample in meshes:  # once: large sets prepare a sample anew every time
-        sizes.add(int(sample.pos.shape[0]))
-        size = max(size, extent([sample]))
-    steps = config.data.options.rollout
-    return Shape(
-        in_channels=samples[0].input_dim,
-        out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
-        dimension=int(samples[0].pos.shape[1]),
-        spacing=statistics.median(spacing(sample.pos) for sample in few),
-        extent=size,
-        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
-        steps=steps,
-        points=sizes.pop() if len(sizes) == 1 else None,
-        is_shared=config.data.options.is_shared,
-    )
-
-
-def _meshes(samples: Sequence[PointData]) -> Sequence[PointData]:
-    """Samples whose points stand for those of all."""
-    return samples[:1] if isinstance(samples, SharedMesh) else samples
 
 
 def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: FieldTable) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from pitgeo.calibration import calibrate, evaluate_ensemble
 from pitgeo.config import RunConfig, parse_config
 from pitgeo.ensemble import Ensemble, read_ensemble
 from pitgeo.predict import load
-from pitgeo.run import Parts, read_parts, train
+from pitgeo.run import train
 from pitgeo.run_folder import claim, finished
+from pitgeo.run_parts import Parts, read_parts
 from pitgeo.training import require_one_process, torch_device
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from pitgeo import load
 from pitgeo.config import load_config
 from pitgeo.datasets.vorticity import FILES
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.run import _module, read_parts, train
+from pitgeo.run import _module, train
+from pitgeo.run_parts import read_parts
 
 CONFIG = Path(__file__).parents[1] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")

@@ -10,7 +10,8 @@ from pitgeo.datasets import DATASETS
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models import parameter_count
-from pitgeo.run import _module, dry_run, read_parts, train
+from pitgeo.run import _module, dry_run, train
+from pitgeo.run_parts import read_parts
 
 from .datasets.meshes.conftest import small_mesh
 

@@ -27,7 +27,8 @@ from pitgeo.machine import machine
 from pitgeo.memory import keep_memory
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
-from pitgeo.run import _module, read_parts
+from pitgeo.run import _module
+from pitgeo.run_parts import read_parts
 from pitgeo.studies.speed.measure import peak_mb
 from pitgeo.surrogate import DEFAULTS
 from pitgeo.training import fit
