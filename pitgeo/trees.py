@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
@@ -23,6 +22,8 @@ def kd_tree(points: NDArray[np.float64], boxsize: NDArray[np.float64] | None = N
     """
     if not _flushes():
         return cKDTree(points, boxsize=boxsize)
+    import torch  # which has the thread flush them
+
     torch.set_flush_denormal(False)
     try:
         return cKDTree(points, boxsize=boxsize)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from scipy.spatial import cKDTree
 from sklearn.ensemble import HistGradientBoostingRegressor
 from torch import Tensor
 
@@ -12,6 +11,7 @@ from pitgeo.controls.control import Control
 from pitgeo.controls.places import Floats, positions, unit_places
 from pitgeo.controls.training_set import TrainingSet, change
 from pitgeo.data import PointData
+from pitgeo.trees import kd_tree
 
 ROWS = 40_000
 """Points that the regression is fitted to at most."""
@@ -68,6 +68,6 @@ def _features(sample: PointData) -> Floats:
     unit = unit_places(sample)
     values = sample.x.double().numpy()
     if not sample.coincide("input", "output"):
-        values = values[np.asarray(cKDTree(box.numpy()).query(pos)[1], np.int64)]
+        values = values[np.asarray(kd_tree(box.numpy()).query(pos)[1], np.int64)]
     size = np.broadcast_to((box.amax(0) - box.amin(0)).numpy(), pos.shape)
     return np.concatenate([pos, unit, size, values], 1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from torch import Tensor
 
 from pitgeo.data import PointData
+from pitgeo.trees import kd_tree
 
 Floats = NDArray[np.float64]
 
@@ -40,14 +42,14 @@ class PlacedField:
 
     def __init__(self, places: Floats, values: Tensor, mask: Tensor | None = None) -> None:
         self.values = values
-        self.parts: list[tuple[list[int], Tensor, cKDTree]] = []
+        self.parts: list[tuple[list[int], Tensor, Any]] = []
         columns = torch.ones_like(values, dtype=torch.bool) if mask is None else mask
         kinds: dict[bytes, list[int]] = {}
         for channel in range(values.shape[1]):
             kinds.setdefault(columns[:, channel].numpy().tobytes(), []).append(channel)
         for channels in kinds.values():
             rows = columns[:, channels[0]].nonzero()[:, 0]
-            self.parts.append((channels, rows, cKDTree(places[rows.numpy()])))
+            self.parts.append((channels, rows, kd_tree(places[rows.numpy()])))
 
     @classmethod
     def of(cls, sample: PointData, values: Tensor) -> PlacedField:

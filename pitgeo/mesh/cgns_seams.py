@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pitgeo.mesh.cgns_grids import NONE, Grid
 from pitgeo.mesh.cgns_nodes import Node, Numbers
@@ -13,6 +12,7 @@ from pitgeo.mesh.cgns_sets import conditions, picked
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import AGREE, tolerance, weld_points
 from pitgeo.mesh.raw import Raw
+from pitgeo.trees import kd_tree
 
 COLLAPSED = ("BCDegenerateLine", "BCDegeneratePoint", "BCSymmetryPolar", "BCAxisymmetricWedge")
 """Boundary conditions of faces or lines that may be of no extent."""
@@ -33,7 +33,7 @@ def weld_seams(raw: Raw, grid: Grid) -> Raw:
     for places in _places(grid):
         reach = reach or tolerance(raw)
         _, first, inverse = np.unique(raw.points[places], axis=0, return_index=True, return_inverse=True)
-        near = cKDTree(raw.points[places[first]]).query_pairs(reach, output_type="ndarray")
+        near = kd_tree(raw.points[places[first]]).query_pairs(reach, output_type="ndarray")
         pairs += [np.stack([places, places[first][inverse.ravel()]], 1), places[first][near]]
     joined = np.concatenate(pairs)
     if not len(joined):

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.ghosts import KIND, left_out_note, without_ghosts
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.twins import first_of
+from pitgeo.trees import kd_tree
 
 PIECE = "pitgeo:piece"
 """The cell data that hold the number of the piece of every cell, where there are several."""
@@ -154,7 +154,7 @@ def _seams(whole: Raw, owner: Numbers, ghost: NDArray[np.bool_]) -> tuple[Number
     low, high = np.full(len(places), len(owner)), np.full(len(places), -1)
     np.minimum.at(low, place_of, owner[rows])
     np.maximum.at(high, place_of, owner[rows])
-    pairs = cKDTree(places).query_pairs(tolerance(whole), output_type="ndarray")
+    pairs = kd_tree(places).query_pairs(tolerance(whole), output_type="ndarray")
     pairs = pairs[np.minimum(*low[pairs.T]) < np.maximum(*high[pairs.T])]  # of several pieces
     graph = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(len(places), len(places)))
     _, labels = connected_components(graph, directed=False)
