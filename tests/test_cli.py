@@ -279,8 +279,8 @@ def test_a_process_that_gets_two_signals_at_one_moment_saves_and_says_so(
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 143, err
-    assert "stopped by SIGTERM after step" in err and "--resume" in err and "Traceback" not in err
+    name = {143: "SIGTERM", 130: "SIGINT"}[process.returncode]  # of two that wait, Python takes the lower number first
+    assert f"stopped by {name} after step" in err and "--resume" in err and "Traceback" not in err
     step = int(err.split("after step ")[1].split()[0])
     assert read_checkpoint(out / "last.ckpt")["global_step"] == step > 0
 
