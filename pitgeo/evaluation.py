@@ -150,7 +150,7 @@ def format_table(result: dict[str, Any]) -> str:
         von_mises       2.75                 -          -       0.0123             -
         relative l2: mean over samples; the others: all points of all samples. See docs/measures.md
         <BLANKLINE>
-        best sample 7 (0.05000), median sample 7 (0.05000), worst sample 7 (0.05000)
+        best sample 7 (0.05), median sample 7 (0.05), worst sample 7 (0.05)
         <BLANKLINE>
         length scale of every head, in the positions' unit
         encoder    0.0200    0.1000
@@ -163,7 +163,7 @@ def format_table(result: dict[str, Any]) -> str:
         "",
         *format_errors(result["errors"]),
     ]
-    chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.5f})" for which in _CHOSEN)
+    chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.4g})" for which in _CHOSEN)
     scales = [
         f"{name:{width}}  {'  '.join('     inf' if length is None else f'{length:8.4f}' for length in lengths)}"
         for name, lengths in result["length_scales"].items()

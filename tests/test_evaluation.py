@@ -122,7 +122,7 @@ def test_numbers(tmp_path: Path, install: Callable[..., list[PointData]]) -> Non
     assert pictures == {"fields.png", "latent_mesh.png", "length_scales.png", "loss.png"}
     assert not list(tmp_path.glob("*.part"))
     table = format_table(result)
-    assert "worst sample 94 (0.05000)" in table and result["format"] == 2
+    assert "worst sample 94 (0.05)" in table and result["format"] == 2
     shown = table.splitlines()[4].split()
     assert shown[0] == "stress" and float(shown[4]) == pytest.approx(0.03, rel=1e-3)
     assert float(shown[1]) == pytest.approx(np.sqrt(np.square(error).mean()), rel=1e-3)
