@@ -88,7 +88,7 @@ class Curves:
             ax.plot(*points[chain.points[0]], "o", color="black", markersize=4)
         ax.set_title("prediction" if field.truth is None else "truth, from the dot", fontsize=9)
         low, width = ax.get_position().y0, grid.figure.get_figwidth()
-        bar = grid.figure.add_axes((2 * PAD / width, low - 0.06 / grid.figure.get_figheight(), 1.3 / width, 0.008))
+        bar = grid.figure.add_axes((2 * PAD / width, low - 0.16 / grid.figure.get_figheight(), 1.3 / width, 0.008))
         color_bar(
             grid.figure, bar, FIELD_COLORS, field.limits, values, lambda power: wrapped(label + power, 20, 1), "bottom"
         )

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 THIN = 0.05
 """A thing is seen from its flat side if its smallest extent is below this share of its largest."""
-EDGES_DRAWN = 3000
+EDGES_DRAWN = 1000
 """Edges of cells are drawn on surfaces of at most this many."""
 CREASE = 40.0
 """Degrees between faces from which their edge is drawn: without shades it shows the shape."""
