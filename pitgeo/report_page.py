@@ -39,7 +39,7 @@ figure { margin: 0.3rem 0; }
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 3px; }
 pre { background: var(--box); padding: 0.6rem; margin: 0.3rem 0; overflow-x: auto; font-size: 0.85em;
 line-height: 1.3; }
-pre.settings { columns: 22rem; }
+pre.settings { columns: 22rem; white-space: pre-wrap; }
 details { margin: 0.5rem 0; border-bottom: 1px solid var(--line); padding-bottom: 0.3rem; }
 summary { cursor: pointer; }
 @media (min-width: 1000px) {
