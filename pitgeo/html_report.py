@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import csv
 import json
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 from urllib.parse import quote
 
 from pitgeo import measure_table
+from pitgeo.report_page import PAGE, folded, items, note, section, table
+from pitgeo.report_pictures import Figure, embed
+from pitgeo.report_run import facts, used_settings
 from pitgeo.training.checkpoint_io import write_atomic
 
-PAGE = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>$title</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: 0; }
-h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid #e3e3e3; }
-p.when { color: #7a7a7a; margin-top: 0; }
-table { border-collapse: collapse; }
-th, td { text-align: left; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #eee; vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1.2rem 0; }
-figure img { max-width: 100%; height: auto; }
-figcaption, .note { color: #7a7a7a; font-size: 0.9em; }
-pre { background: #f6f6f6; padding: 0.8rem; overflow-x: auto; }
-</style>
-</head>
-<body>
-<h1>$title</h1>
-<p class="when">$when</p>
-$sections
-</body>
-</html>
-""")
-
+LIMIT = 1_500_000
+"""Bytes of a page."""
 COLUMNS = {"mean": "mean", "lower_quartile": "25%", "median": "median", "upper_quartile": "75%", "largest": "largest"}
 SHOWN = (
     *measure_table.COLUMNS,
@@ -57,16 +29,19 @@ SHOWN = (
 LEGEND = (
     "relative l1, relative l2 and peak: mean over samples; the others: all points of all samples. See docs/measures.md"
 )
-NAMES = {"train": "training", "validation": "validation"}
 CHOSEN = ("best", "median", "worst")
+FIELDS = "Truth, prediction and absolute error of the best, the median and the worst sample"
 CAPTIONS = {
-    "fields": "Truth, prediction and absolute error of the best, the median and the worst sample",
-    "loss": "Training loss and validation error over the epochs",
     "growth": "Error over the predicted steps",
+    "loss": "Training loss and validation error over the epochs",
     "length_scales": "Length scale of every head",
     "latent_mesh": "Latent points among the input points",
 }
-"""Pictures in their order on the page; others come last."""
+"""Pictures for those who tune a model, in their order; others come last."""
+MODEL, OVERALL = "the model", "relative l2"
+BESIDE = 3
+"""Targets in the table of controls, at most."""
+NAME = 60
 
 
 def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
@@ -90,23 +65,47 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     output = folder / "report.html" if output is None else Path(output)
     result = _evaluation(folder)
     model, data = result.get("model", "model"), result.get("dataset", "data")
-    sections = (
-        _section("Verdict", _verdict(result)),
-        _section("Run", _facts(result, _history(folder / "metrics.csv"))),
-        _section("Errors", _errors(result)),
-        _section("Controls", _controls(result)),
-        _section("Samples", _samples(result)),
-        _section("Pictures", _pictures(folder / "pictures")),
-        _section("Meshes", _meshes(folder / "meshes", output.parent)),
-        _section("Configuration", _config(folder / "config.toml")),
-        _section("Versions", _versions(result)),
-    )
-    page = PAGE.substitute(
-        title=escape(f"{model} on {data}"),
-        when=escape(", ".join(str(part) for part in (result.get("date"), result.get("checkpoint")) if part)),
-        sections="\n".join(section for section in sections if section),
-    )
-    write_atomic(output, page.encode())
+    title = f"{model} on {data}"
+    words = [
+        section("Verdict", items((result.get("verdict") or {}).get("sentences") or [])),
+        section("Errors", _errors(result)),
+        section("Controls", _controls(result)),
+    ]
+    config = folder / "config.toml"
+    settings = escape(used_settings(config.read_text(encoding="utf-8"))) if config.exists() else ""
+    details = [
+        folded("Run", table((), facts(result, folder / "metrics.csv"))),
+        folded("All errors", _all_errors(result)),
+        folded("Samples", _samples(result)),
+        folded("Mesh files", _meshes(folder / "meshes", output.parent)),
+        folded("Versions", _versions(result)),
+    ]
+
+    def page(first: str, more: Sequence[str], experts: Sequence[str]) -> bytes:
+        left = "\n".join(filter(None, words))
+        top = f'<div class="first"><div>\n{left}\n</div><div>\n{section("Pictures", first)}\n</div></div>'
+        shown = section("Settings", f'<pre class="settings">{settings}</pre>' if settings else "")
+        parts = [
+            top if first else left,
+            shown,
+            section("Details", "\n".join(filter(None, (*more, *details, *experts)))),
+        ]
+        text = PAGE.substitute(
+            title=escape(title),
+            when=escape(", ".join(str(part) for part in (result.get("date"), result.get("checkpoint")) if part)),
+            sections="\n".join(filter(None, parts)),
+        )
+        return text.encode()
+
+    fields, experts = _pictures(folder / "pictures", result.get("errors") or {})
+    figures = [*fields, *experts]
+    room = LIMIT - len(page("", [], [])) - sum(len(_figure(figure, "").encode()) + 200 for figure in figures)
+    images, _ = embed(figures, max(room, 0))
+    drawn = [_figure(figure, image) for figure, image in zip(figures, images, strict=True)]
+    more = [folded(figure.caption, text) for figure, text in zip(figures, drawn, strict=True)]
+    count = len(fields)
+    content = page(drawn[0] if fields else "", more[min(1, count) : count], more[count:])
+    write_atomic(output, content)
     return output
 
 
@@ -126,91 +125,83 @@ def _evaluation(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _history(path: Path) -> dict[str, Any]:
-    """What the table of epochs adds up to."""
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    found: dict[str, Any] = {"epochs": rows[-1].get("epoch")} if rows else {}
-    if seconds := [float(row["seconds"]) for row in rows if row.get("seconds")]:
-        found["training time"] = _duration(sum(seconds))
-    errors = [(float(row["val_error"]), row.get("epoch")) for row in rows if row.get("val_error")]
-    if finite := [pair for pair in errors if math.isfinite(pair[0])]:
-        lowest, epoch = min(finite, key=lambda pair: pair[0])
-        found["lowest validation error"] = f"{lowest:.4g} at epoch {epoch}"
-    return found
-
-
-def _facts(result: Mapping[str, Any], history: Mapping[str, Any]) -> str:
-    parameters, sizes = result.get("parameters"), result.get("split_sizes")
-    protocol = f" ({result['protocol']})" if result.get("protocol") else ""
-    samples = []
-    if isinstance(sizes, Mapping):
-        samples += [f"{sizes[part]} for {name}" for part, name in NAMES.items() if sizes.get(part)]
-    if "samples" in result:
-        samples.append(f"{result['samples']} evaluated ({result.get('split', 'split unknown')})")
-    asked, done = result.get("epochs"), history.get("epochs")
-    facts = {
-        "model": result.get("model"),
-        "parameters": f"{parameters:,}" if isinstance(parameters, int) else parameters,
-        "data set": f"{result['dataset']}{protocol}" if "dataset" in result else None,
-        "samples": "; ".join(samples),
-        **history,
-        "epochs": asked if done is None or str(asked) == done else f"{done} of {asked}",
-        "seed": result.get("seed"),
-        "prediction time": _duration(result["prediction_seconds"]) if "prediction_seconds" in result else None,
-    }
-    return _table((), [(name, str(value)) for name, value in facts.items() if value not in (None, "")])
-
-
 def _errors(result: Mapping[str, Any]) -> str:
-    """The table of the command line with a few more columns, then every error over the samples."""
-    found = {name: entry for name, entry in (result.get("errors") or {}).items() if isinstance(entry, Mapping)}
+    """The table of the command line."""
+    found = _targets(result.get("errors"))
+    every = list(measure_table.rows(found, "\u2003"))
+    if not any("rmse" in entry for _, entry in every):
+        return ""
+    columns = measure_table.COLUMNS
+    lines = [(shortened(label), *_numbers(entry, columns)) for label, entry in every]
+    notes = [measure_table.LEGEND, *measure_table.reasons(found)[:3]]
+    return table(("target", *(measure_table.heading(name) for name, _ in columns)), lines) + "".join(map(note, notes))
+
+
+def _all_errors(result: Mapping[str, Any]) -> str:
+    """A few more columns, then every error over the samples."""
+    found = _targets(result.get("errors"))
     parts, every = [], list(measure_table.rows(found, "\u2003"))
     if any("rmse" in entry for _, entry in every):
         head = [measure_table.heading(name) for name, _ in SHOWN]
-        lines = [(label, *_numbers(entry)) for label, entry in every]
-        notes = [LEGEND, *measure_table.reasons(found, SHOWN)]
-        parts += [_table(("target", *head), lines), *(f'<p class="note">{escape(note)}</p>' for note in notes)]
+        lines = [(shortened(label), *_numbers(entry, SHOWN)) for label, entry in every]
+        parts += [table(("target", *head), lines), *map(note, [LEGEND, *measure_table.reasons(found, SHOWN)])]
     over = [
-        (label, measure_table.heading(name), *(numbers.get(key) for key in COLUMNS))
+        (shortened(label), measure_table.heading(name), *(numbers.get(key) for key in COLUMNS))
         for label, entry in every
         for name, numbers in entry.items()
         if isinstance(numbers, Mapping) and "mean" in numbers
     ]
     if over:
-        note = '<p class="note">A number per sample; statistics over the samples.</p>'
-        parts.append(_table(("target", "error", *COLUMNS.values()), over) + note)
+        text = note("A number per sample; statistics over the samples.")
+        parts.append(table(("target", "error", *COLUMNS.values()), over, 8 * measure_table.MOST) + text)
     return "\n".join(parts)
 
 
-def _numbers(entry: Mapping[str, Any]) -> list[float | str]:
+def _targets(errors: Any) -> dict[str, Any]:
+    return {name: entry for name, entry in (errors or {}).items() if isinstance(entry, Mapping)}
+
+
+def shortened(name: str) -> str:
+    """A name without its middle, if it is long."""
+    return name if len(name) <= NAME else f"{name[: NAME // 2 - 3]}...{name[-NAME // 2 :]}"
+
+
+def _numbers(entry: Mapping[str, Any], columns: Sequence[tuple[str, str]]) -> list[float | str]:
     """The numbers of a target, or a dash."""
     peak = {f"peak_{key}": part for key, part in entry.get("peak", {}).items() if isinstance(part, Mapping)}
-    values = (measure_table.number({**entry, **peak}, *column) for column in SHOWN)
+    values = (measure_table.number({**entry, **peak}, *column) for column in columns)
     return ["-" if value is None else float(value) for value in values]
 
 
-def _verdict(result: Mapping[str, Any]) -> str:
-    """What is said of the model."""
-    said = (result.get("verdict") or {}).get("sentences") or []
-    return f"<ul>\n{''.join(f'<li>{escape(str(sentence))}</li>' for sentence in said)}\n</ul>" if said else ""
-
-
 def _controls(result: Mapping[str, Any]) -> str:
-    keys = ("name", "relative_l2", "seconds", "note")
-    rows = [tuple(control.get(key) for key in keys) for control in result.get("controls") or ()]
-    return _table(("control", "relative l2", "seconds to fit", ""), rows)
+    """The model and the controls: the error that the verdict compares, and that of every target if there are a few."""
+    controls = [control for control in result.get("controls") or () if isinstance(control, Mapping)]
+    if not controls:
+        return ""
+    targets = list(_targets(result.get("errors")))
+    targets = targets if 1 < len(targets) <= BESIDE else []
+    own = {"relative_l2": (result.get("verdict") or {}).get("error"), "errors": result.get("errors")}
+    rows: list[tuple[Any, ...]] = []
+    for name, found in ((MODEL, own), *((control.get("name"), control) for control in controls)):
+        errors = _targets(found.get("errors"))
+        each = (measure_table.number(errors.get(target, {}), "relative_l2", "mean") for target in targets)
+        rows.append((name, *(_dash(value) for value in (found.get("relative_l2"), *each)), found.get("seconds")))
+    notes = [f"{control.get('name')}: {control['note']}" for control in controls if control.get("note")]
+    head = ("predictor", OVERALL, *(shortened(target) for target in targets), "seconds to fit")
+    return table(head, rows) + "".join(map(note, notes))
+
+
+def _dash(value: Any) -> Any:
+    return "-" if value is None else value
 
 
 def _samples(result: Mapping[str, Any]) -> str:
     """Best, median and worst sample; and the samples with the largest errors, where the evaluation lists them."""
     chosen = [(which, _name(result[which]), result[which].get("relative_l2")) for which in CHOSEN if which in result]
-    parts = [_table(("", "sample", "relative l2"), chosen)] if chosen else []
+    parts = [table(("", "sample", "relative l2"), chosen)] if chosen else []
     if worst := result.get("worst_samples"):
         rows = [(_name(sample), sample.get("relative_l2")) for sample in worst]
-        parts.append("<p>Largest errors:</p>" + _table(("sample", "relative l2"), rows))
+        parts.append("<p>Largest errors:</p>" + table(("sample", "relative l2"), rows))
     return "\n".join(parts)
 
 
@@ -218,23 +209,28 @@ def _name(sample: Mapping[str, Any]) -> str:
     return str(sample.get("name", sample.get("sample_id", "unknown")))
 
 
-def _pictures(folder: Path) -> str:
+def _pictures(folder: Path, errors: Mapping[str, Any]) -> tuple[list[Figure], list[Figure]]:
+    """Pictures of fields in the order of the targets, and all others."""
+    labels = [str(name) for name, entry in _targets(errors).items() for name in (name, *entry.get("components", {}))]
+    fields: list[tuple[int, str, Figure]] = []
+    others: list[tuple[int, str, Figure]] = []
     order = list(CAPTIONS)
-    found = []
     for path in folder.glob("*.png"):
-        kind = next((name for name in order if path.stem == name or path.stem.startswith(f"{name}_")), None)
-        found.append((len(order) if kind is None else order.index(kind), path.name, kind, path))
-    figures = []
-    for _, _, kind, path in sorted(found):
-        text = path.stem.replace("_", " ")
-        if kind is not None:
-            text = CAPTIONS[kind] + (f": {path.stem.removeprefix(kind + '_')}" if path.stem != kind else "")
-        picture = base64.b64encode(path.read_bytes()).decode()
-        figures.append(
-            f'<figure><img alt="{escape(text)}" src="data:image/png;base64,{picture}"/>'
-            f"<figcaption>{escape(text)}</figcaption></figure>"
-        )
-    return "\n".join(figures)
+        kind, _, name = path.stem.partition("_")
+        if kind == "fields":
+            place = next((at for at, label in enumerate(labels) if label == name), len(labels))
+            fields.append((place, path.name, Figure(path, f"{FIELDS}: {shortened(name)}" if name else FIELDS)))
+        else:
+            place = order.index(path.stem) if path.stem in order else len(order)
+            others.append((place, path.name, Figure(path, CAPTIONS.get(path.stem, path.stem.replace("_", " ")))))
+    return [found for *_, found in sorted(fields)], [found for *_, found in sorted(others)]
+
+
+def _figure(figure: Figure, image: str | None) -> str:
+    """A picture and what it shows, or where it lies if there is no room for it."""
+    if image is None:
+        return note(f"Not on this page, for its size: pictures/{figure.path.name}")
+    return f"<figure>{image}<figcaption>{escape(figure.caption)}</figcaption></figure>"
 
 
 def _meshes(folder: Path, start: Path) -> str:
@@ -250,43 +246,7 @@ def _link(path: Path, start: Path) -> str:
     return quote(Path(os.path.relpath(path.resolve(), start.resolve())).as_posix())
 
 
-def _config(path: Path) -> str:
-    if not path.exists():
-        return ""
-    text = escape(path.read_text(encoding="utf-8"))
-    return f"<details><summary>{escape(path.name)}</summary><pre>{text}</pre></details>"
-
-
 def _versions(result: Mapping[str, Any]) -> str:
     now, then = result.get("versions") or {}, result.get("trained_with") or {}
     names = list(dict.fromkeys([*then, *now]))
-    return _table(("", "trained with", "evaluated with"), [(name, then.get(name), now.get(name)) for name in names])
-
-
-def _section(title: str, content: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>" if content else ""
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; numbers to four digits, right-aligned; ``None`` is an empty cell."""
-    rows = list(rows)
-    if not rows:
-        return ""
-    numbers = [' class="number"' if isinstance(value, float) else "" for value in rows[0]]
-    first = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, numbers, strict=False))
-    body = "\n".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
-    return f"<table>\n{f'<thead><tr>{first}</tr></thead>' if head else ''}<tbody>\n{body}\n</tbody>\n</table>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f'<td class="number">{value:#.4g}</td>'
-    return f"<td>{'' if value is None else escape(str(value))}</td>"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    return table(("", "trained with", "evaluated with"), [(name, then.get(name), now.get(name)) for name in names])

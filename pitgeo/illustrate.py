@@ -60,7 +60,7 @@ def draw(
     for channel in channels:
         label = labels[channel]
         name = "fields.png" if len(labels) == 1 else f"fields_{names[channel]}.png"
-        text = LABELS.get(label, label.replace("_", " ").replace("$", r"\$"))  # which begins a formula
+        text = LABELS.get(label, label.replace("$", r"\$"))  # which begins a formula
         cases = {
             f"{_title(which, result)}, {_errors(measures, number, channel)}": number for which, number in chosen.items()
         }

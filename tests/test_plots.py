@@ -41,7 +41,7 @@ def sample(count: int = 6, error: float = 1.0) -> tuple[Any, Any, Any, Any]:
 
 
 def collections(figure: Figure, kind: type) -> list[Any]:
-    axes = [ax for part in figure.subfigs for ax in part.axes]
+    axes = figure.axes
     return [drawn for ax in axes for drawn in ax.collections if type(drawn) is kind and ax.get_title()]
 
 

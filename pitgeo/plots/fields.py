@@ -11,17 +11,20 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection, PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
+from pitgeo.plots.grid import Grid
 from pitgeo.plots.style import (
     BLUE,
     ERROR_COLORS,
     FIELD_COLORS,
     GREY,
     ORANGE,
-    color_bar,
+    WIDTH,
     color_limits,
     new_figure,
+    row_title,
     save,
     tidy,
+    wrapped,
 )
 
 
@@ -69,24 +72,25 @@ def field_triptych(
         raise ValueError("Expected 'samples' to hold at least one sample (got none)")
     rows = [_Field(*sample) for sample in samples]
     error_limits = color_limits(np.concatenate([row.error for row in rows]), start=0.0)
-    box = np.ptp(rows[0].corners, axis=0)
-    aspect = float(np.clip(box[1] / max(float(box[0]), 1e-30), 0.25, 2.0))
-    figure = new_figure(10.5, len(rows) * (2.75 * aspect + 0.55))
-    for part, row in zip(figure.subfigures(len(rows), 1, squeeze=False)[:, 0], rows, strict=True):
-        part.suptitle(row.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-        axes = part.subplots(1, 3)
+    boxes = [np.ptp(row.corners, axis=0) for row in rows]
+    aspects = [float(np.clip(box[1] / max(float(box[0]), 1e-30), 0.15, 2.0)) for box in boxes]
+    grid = Grid([row.title for row in rows], aspects)
+    for number, row in enumerate(rows):
+        grid.name(number)
         limits = color_limits(row.truth)
-        for ax, name, values, colors, where in (
-            (axes[0], "truth", row.truth, FIELD_COLORS, limits),
-            (axes[1], "prediction", row.prediction, FIELD_COLORS, limits),
-            (axes[2], "absolute error", row.error, ERROR_COLORS, error_limits),
+        for ax, name, values, colors, where in zip(
+            grid.panels(number),
+            ("truth", "prediction", "absolute error"),
+            (row.truth, row.prediction, row.error),
+            (FIELD_COLORS, FIELD_COLORS, ERROR_COLORS),
+            (limits, limits, error_limits),
+            strict=True,
         ):
             row.draw(ax, values, colors, where)
             ax.set_title(name, fontsize=9)
         both = np.concatenate([row.truth, row.prediction])
-        color_bar(part, list(axes[:2]), FIELD_COLORS, limits, both, label)
-        color_bar(part, [axes[2]], ERROR_COLORS, error_limits, row.error, f"absolute error, {label}")
-    return save(figure, output)
+        grid.bars(number, label, (limits, both), (error_limits, row.error))
+    return save(grid.figure, output)
 
 
 def field_curves(samples: Sequence[FieldSample], output: Path | str, label: str = "value") -> Path:
@@ -105,7 +109,7 @@ def field_curves(samples: Sequence[FieldSample], output: Path | str, label: str 
     """
     if not samples:
         raise ValueError("Expected 'samples' to hold at least one sample (got none)")
-    figure = new_figure(8.0, 2.6 * len(samples))
+    figure = new_figure(WIDTH, 2.6 * len(samples))
     axes = figure.subplots(len(samples), 2, squeeze=False, sharex=True)
     for (left, right), sample in zip(axes, samples, strict=True):
         pos = np.asarray(sample.pos, dtype=float)
@@ -116,9 +120,9 @@ def field_curves(samples: Sequence[FieldSample], output: Path | str, label: str 
         left.plot(place, truth, color=GREY, linewidth=2.2, label="truth")
         left.plot(place, prediction, color=ORANGE, linewidth=1.1, label="prediction")
         right.plot(place, np.abs(prediction - truth), color=BLUE, linewidth=1.1)
-        left.set_title(sample.title, fontsize=9, loc="left")
-        left.set_ylabel(label, fontsize=8)
-        right.set_title("absolute error", fontsize=9, loc="left")
+        row_title(left, sample.title)
+        left.set_ylabel(wrapped(label), fontsize=8)
+        right.set_title("absolute error", fontsize=9)
         tidy(left)
         tidy(right)
     axes[0, 0].legend(frameon=False, fontsize=8)

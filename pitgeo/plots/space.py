@@ -21,10 +21,12 @@ log = logging.getLogger(__name__)
 
 THIN = 0.05
 """A thing is seen from its flat side if its smallest extent is below this share of its largest."""
-EDGES_DRAWN = 3000
+EDGES_DRAWN = 1000
 """Edges of cells are drawn on surfaces of at most this many."""
-SMOOTHED = 500_000
-"""Surfaces of more cells are shaded cell by cell: the eye sees no difference, and normals cost time and memory."""
+CREASE = 40.0
+"""Degrees between faces from which their edge is drawn: without shades it shows the shape."""
+LINED = 500_000
+"""Creases are sought on surfaces of at most this many cells: they cost time and memory."""
 
 PROBE = """
 from vtkmodules.vtkRenderingCore import vtkRenderWindow, vtkRenderer
@@ -178,10 +180,6 @@ def _surface(grid: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[n
     extract.SetInputData(grid)
     extract.Update()
     surface = pyvista().wrap(extract.GetOutput())
-    if 0 < surface.GetNumberOfPolys() <= SMOOTHED and surface.GetNumberOfPolys() == surface.n_cells:
-        surface = surface.compute_normals(
-            cell_normals=False, split_vertices=True, feature_angle=30.0, auto_orient_normals=False
-        )
     origin = np.asarray((surface.point_data if place == "point" else surface.cell_data)["number"])
     return surface, origin
 
@@ -202,9 +200,7 @@ def _draw(
         nan_color="#d9d9d9",
         show_scalar_bar=False,
         interpolate_before_map=True,
-        lighting=flat,
-        ambient=0.55,
-        diffuse=0.5,
+        lighting=False,  # shades would change the colours, which are to be read
         show_edges=edges,
         edge_color="black",
         edge_opacity=0.15,
@@ -213,9 +209,15 @@ def _draw(
         render_points_as_spheres=not flat,
         reset_camera=False,
     )
+    creases = surface.extract_feature_edges(CREASE) if flat and surface.n_cells <= LINED else None
+    outline = None
+    if creases is not None and creases.n_cells:
+        outline = plotter.add_mesh(creases, color="#333333", line_width=2, lighting=False, reset_camera=False)
     plotter.renderer.ResetCameraClippingRange()
     picture = np.array(plotter.screenshot(return_img=True), dtype=np.uint8)
-    plotter.remove_actor(actor, reset_camera=False)
+    for drawn in (actor, outline):
+        if drawn is not None:
+            plotter.remove_actor(drawn, reset_camera=False)
     return picture
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +19,10 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
-DPI = 150
+DPI = 200
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+WIDTH = 8.0
+"""Inches of a picture with several columns: as on paper, so that letters of 8 pt can be read on a page."""
 FIELD_COLORS, ERROR_COLORS = "viridis", "magma_r"
 BLUE, ORANGE, GREY = "#2a6f97", "#d1603d", "#7a7a7a"
 
@@ -66,40 +71,54 @@ def color_limits(values: NDArray[np.float64], start: float | None = None) -> tup
 
 def color_bar(
     figure: FigureBase,
-    axes: Sequence[Axes],
+    ax: Axes,
     colors: str,
     limits: tuple[float, float],
     values: NDArray[np.float64],
-    label: str,
+    label: Callable[[str], str],
     location: Literal["right", "bottom"] = "right",
 ) -> None:
-    """A colour bar beside pictures that share it, with arrows where values lie beyond the limits."""
+    """A colour bar on axes of its own, with arrows where values lie beyond the limits.
+
+    Args:
+        figure: The figure that has the axes.
+        ax: The axes that become the bar.
+        colors: Name of the colour map.
+        limits: Lower and upper end of the bar.
+        values: What is drawn in these colours.
+        label: Makes the label from the power of ten by which the numbers are divided, an empty text without one.
+        location: Where the bar is beside its pictures.
+    """
     below, above = bool((values < limits[0]).any()), bool((values > limits[1]).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
     largest = max(abs(limits[0]), abs(limits[1]))
     power = math.floor(math.log10(largest)) if largest > 0 else 0
     if -3 <= power < 5:
         power = 0
-    else:  # a power of ten in the label cannot collide with it, as matplotlib's own does
-        label = rf"{label} ($\times 10^{{{power}}}$)"
     mappable = ScalarMappable(Normalize(limits[0] / 10.0**power, limits[1] / 10.0**power), colors)
     bar = figure.colorbar(
-        mappable,
-        ax=list(axes),
-        extend=extend[below, above],
-        location=location,
-        pad=0.02,
-        shrink=0.9 if location == "right" else 0.6,
-        aspect=22 if location == "right" else 34,
+        mappable, cax=ax, extend=extend[below, above], orientation="vertical" if location == "right" else "horizontal"
     )
-    bar.set_label(label, fontsize=8)
-    if location == "bottom":  # numbers side by side need more room
-        bar.locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+    # In the label, a power of ten cannot collide with it, as matplotlib's own does.
+    bar.set_label(label(f" (\N{MULTIPLICATION SIGN}10{str(power).translate(RAISED)})" if power else ""), fontsize=8)
+    bar.locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
     if isinstance(bar.formatter, ScalarFormatter):
         bar.formatter.set_scientific(False)
     bar.update_ticks()
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
+
+
+def wrapped(text: str, letters: int = 26, lines: int = 2) -> str:
+    """A text broken into lines, and cut if it needs more; names are not cut at their signs."""
+    found = textwrap.wrap(text, letters, break_on_hyphens=False)
+    return "\n".join(found if len(found) <= lines else [*found[: lines - 1], f"{found[lines - 1][: letters - 3]}..."])
+
+
+def row_title(ax: Axes, text: str) -> None:
+    """The title of a row of pictures, above the title of its first one, as wide as the figure has room."""
+    width = ax.figure.get_figure(root=True).get_figwidth() if ax.figure else WIDTH
+    ax.set_title(f"{wrapped(text, int(10 * width), 3)}\n", fontsize=10, fontweight="bold", loc="left")
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -113,5 +132,7 @@ def save(figure: Figure, output: Path | str) -> Path:
     """Write a PNG file, and its folder if need be."""
     path = Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=DPI)
+    with warnings.catch_warnings():  # a letter that no font has is drawn as a box
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure.savefig(path, dpi=DPI)
     return path
