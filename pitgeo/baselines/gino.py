@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -133,13 +135,14 @@ class GINO(nn.Module):
         exact = "donot_use_mm_for_euclid_dist"
         distance = torch.cdist(grid.reshape(-1, self.dimension), place, compute_mode=exact).amin(1)
         features = torch.cat([place.expand(len(x), -1, -1), x], -1)
-        values: Tensor = self.network(
-            place[None],
-            grid[None],
-            place_out[None],
-            x=features,
-            latent_features=distance.reshape(1, *grid.shape[:-1], 1).expand(len(x), *grid.shape[:-1], 1),
-        )
+        with _segment_sums():
+            values: Tensor = self.network(
+                place[None],
+                grid[None],
+                place_out[None],
+                x=features,
+                latent_features=distance.reshape(1, *grid.shape[:-1], 1).expand(len(x), *grid.shape[:-1], 1),
+            )
         return values
 
 
@@ -156,6 +159,36 @@ def neuraloperator() -> Any:
         raise ImportError(
             f"Expected the package neuraloperator, whose GINO this is (got: {error}); pip install 'pitgeo[baselines]'"
         ) from error
+
+
+@contextmanager
+def _segment_sums() -> Iterator[None]:
+    """The package's sums over neighbours by torch: without torch-scatter it loops over points, in single precision."""
+    module = importlib.import_module("neuralop.layers.integral_transform")
+    before = module.segment_csr
+    module.segment_csr = segment_csr
+    try:
+        yield
+    finally:
+        module.segment_csr = before
+
+
+def segment_csr(src: Tensor, indptr: Tensor, reduction: str, use_scatter: bool = False) -> Tensor:
+    """Sums or means over segments of rows, ``[..., n, C]`` -> ``[..., m, C]``, as neuraloperator asks for them.
+
+    Args:
+        src: The rows ``[n, C]``, or ``[B, n, C]`` of samples on the same segments.
+        indptr: Where segments begin, ``[m + 1]`` or ``[B, m + 1]``.
+        reduction: ``"sum"`` or ``"mean"``; of no rows both are 0.
+        use_scatter: Nothing: the result is the same with torch-scatter.
+    """
+    pointer = indptr.reshape(-1, indptr.shape[-1])[0]
+    rows = src.movedim(-2, 0)
+    flat = rows.reshape(len(rows), -1)
+    sums = torch.segment_reduce(flat, "sum", offsets=pointer, axis=0, unsafe=True)
+    if reduction == "mean":
+        sums = sums / pointer.diff().clamp(min=1).unsqueeze(1)
+    return sums.reshape(len(pointer) - 1, *rows.shape[1:]).movedim(0, -2)
 
 
 def _to_single(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import itertools
 import math
 import sys
 import warnings
@@ -11,7 +12,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.baselines import GINO, GINOOptions
-from pitgeo.baselines.gino import neuraloperator
+from pitgeo.baselines.gino import neuraloperator, segment_csr
 from pitgeo.data import PointData
 from pitgeo.model_options import Shape
 from pitgeo.nn.rollout import Rollout
@@ -197,3 +198,19 @@ def test_options():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("samples", [(), (3,)])
+def test_sums_over_neighbours_are_those_of_a_loop(samples, reduction, dtype):
+    pointer = torch.tensor([0, 2, 2, 5, 9])
+    rows = torch.randn(*samples, 9, 4, dtype=dtype, requires_grad=True)
+    parts = [rows[..., a:b, :] for a, b in itertools.pairwise(pointer.tolist())]
+    counts = [max(1, part.shape[-2]) if reduction == "mean" else 1 for part in parts]
+    expected = torch.stack([part.sum(-2) / n for part, n in zip(parts, counts, strict=True)], -2)
+    found = segment_csr(rows, pointer.expand(*samples, -1), reduction)
+    assert found.dtype == dtype and torch.allclose(found, expected, atol=1e-6)
+    direction = torch.randn_like(found)
+    slopes = [torch.autograd.grad((values * direction).sum(), rows)[0] for values in (found, expected)]
+    assert torch.allclose(*slopes, atol=1e-6)
