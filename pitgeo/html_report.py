@@ -41,7 +41,7 @@ CAPTIONS = {
 MODEL, OVERALL = "the model", "relative l2"
 BESIDE = 3
 """Targets in the table of controls, at most."""
-NAME = 60
+NAME = measure_table.NAME
 
 
 def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
