@@ -164,7 +164,7 @@ def neuraloperator() -> Any:
 @contextmanager
 def _segment_sums() -> Iterator[None]:
     """The package's sums over neighbours by torch: without torch-scatter it loops over points, in single precision."""
-    module = importlib.import_module("neuralop.layers.integral_transform")
+    module: Any = importlib.import_module("neuralop.layers.integral_transform")
     before = module.segment_csr
     module.segment_csr = segment_csr
     try:

@@ -190,6 +190,7 @@ def test_a_run_finds_out_whether_the_mesh_is_shared(is_shared, tmp_path):
         write_mesh(path, Mesh(mesh.points, mesh.cells, {"u": u}, {}, {"load": size}))
     changes = [f'data.meshes.files="{tmp_path}/cases/*.vtu"', f'data.meshes.cache="{tmp_path}/cache"']
     changes += ['data.meshes.inputs=["load"]', 'data.meshes.targets=["u"]', "training.epochs=1"]
+    changes += ["data.meshes.geometry=[]"]
     config = load_config(CONFIG, [*changes, 'model.name="deeponet"'])
     predictor = load(train(config, tmp_path / "out").checkpoint)
     assert predictor.model.sensors.size == (20 if is_shared else 60)

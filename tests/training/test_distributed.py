@@ -141,7 +141,7 @@ def killed(base: Path) -> Path:
     assert run.wait(SHORT) == 1
     text = run.err.read_text()
     assert f"process 1 of 2 was lost, killed by SIGKILL, and with it the run; go on from {folder / 'run'}" in text
-    assert "--resume" in text and text.count("WorkerLostError: ") == 1
+    assert "the same command and 'resume'" in text and text.count("WorkerLostError: ") == 1
     return folder / "run"
 
 
