@@ -7,6 +7,7 @@ import pytest
 
 SCRIPT = """
 import resource, torch
+import pitgeo.data, pitgeo.nn  # as where something is trained
 from pitgeo.memory import keep_memory
 kept = {keep} and keep_memory()
 torch.ones(2**25)

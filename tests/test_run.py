@@ -25,7 +25,7 @@ def files(folder, sizes, is_shared=False):
         load = {"load": np.array([number + 1.0])}
         write_mesh(folder / f"case_{number}.vtu", Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data, load))
     changes = [f'data.meshes.files="{folder}/*.vtu"', f'data.meshes.cache="{folder}/cache"']
-    changes += ['data.meshes.inputs=["load"]', 'data.meshes.targets=["u"]']
+    changes += ['data.meshes.inputs=["load"]', 'data.meshes.targets=["u"]', "data.meshes.geometry=[]"]
     return lambda *more: load_config(CONFIGS / "meshes.toml", [*changes, *more])
 
 
