@@ -24,7 +24,7 @@ from pitgeo.mesh.vtk_texts import texts_to_vtk
 PIECES = (".vtu", ".pvtu", ".vtp", ".pvtp")
 """Endings of files that may hold, or name, several pieces of one grid."""
 
-OTHER_ENDINGS = {".tec": ".dat", ".exodus": ".exo", ".gen": ".g"}
+OTHER_ENDINGS = {".exodus": ".exo", ".gen": ".g"}
 """Endings that PyVista knows by another name."""
 
 PARALLEL = {".pvtp": "vtkXMLPPolyDataReader", ".pvts": "vtkXMLPStructuredGridReader"}
