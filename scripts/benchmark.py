@@ -9,14 +9,17 @@ fall on all alike. --profile shows instead where the time of a training step goe
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import torch
 
-from pitgeo.studies.large_files import format_large_files, run_large_files
-from pitgeo.studies.speed import WORKS, Settings, format_speed, run_speed
-from pitgeo.studies.speed.profile import format_profile, run_profile
-from pitgeo.studies.speed.table import NETWORKS
+sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of the package
+
+from benchmarks.speed import WORKS, Settings, format_speed, run_speed
+from benchmarks.speed.large_files import format_large_files, run_large_files
+from benchmarks.speed.profile import format_profile, run_profile
+from benchmarks.speed.table import NETWORKS
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -26,7 +29,7 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="default: all cores")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.memory")
+    parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.system.memory")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"

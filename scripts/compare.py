@@ -7,9 +7,9 @@ command goes on where it stopped; other models, variants and seeds are added to 
 import argparse
 from pathlib import Path
 
-from pitgeo.models import MODELS
-from pitgeo.studies import Budget, Settings, model_variants, read_variants, run_compare
-from pitgeo.studies.learning_check import format_check, run_learning_check
+from pitgeo.models.registry import MODELS
+from pitgeo.workflows.compare import Budget, Settings, model_variants, read_variants, run_compare
+from pitgeo.workflows.compare.learning_check import format_check, run_learning_check
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -2,7 +2,7 @@
 
 import sys
 
-from pitgeo.cli import main
+from pitgeo.cli.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main(["describe", *sys.argv[1:]]))

@@ -1,10 +1,14 @@
 """The paper's experiments, on equal budgets: each writes a table (.md, .csv), a picture and a JSON file."""
 
 import argparse
+import sys
 from pathlib import Path
 
-from pitgeo.studies import STUDIES, Budget, Settings, run_study
-from pitgeo.studies.cost import run_cost
+sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of the package
+
+from benchmarks.paper import STUDIES, run_study
+from benchmarks.paper.cost import run_cost
+from pitgeo.workflows.compare import Budget, Settings
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

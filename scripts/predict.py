@@ -2,7 +2,7 @@
 
 import sys
 
-from pitgeo.cli import main
+from pitgeo.cli.main import main
 
 if __name__ == "__main__":  # the processes that generate data import this file
     raise SystemExit(main(["predict", *sys.argv[1:]]))

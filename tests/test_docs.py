@@ -9,18 +9,18 @@ import types
 from pathlib import Path
 
 import numpy as np
+import plates_samples as plates
 import pytest
 import torch
 from torch_geometric.data import Batch
 
 from pitgeo import load
-from pitgeo.cli import main
-from pitgeo.config import ConfigError, parse_config, tomllib
+from pitgeo.cli.main import main
+from pitgeo.config.config import ConfigError, parse_config, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
-from pitgeo.generators import plates
 from pitgeo.mesh import read_mesh
-from pitgeo.models import MODELS, Shape
+from pitgeo.models.registry import MODELS, Shape
 from pitgeo.testing import (
     assert_batch_independent,
     assert_gradients,

@@ -24,7 +24,7 @@ PUBLIC = {
         "length_table",
         "project_",
     ],
-    "pitgeo.baselines": [
+    "pitgeo.models": [
         "DeepONet",
         "DeepONetOptions",
         "Deformation",
@@ -40,6 +40,7 @@ PUBLIC = {
         "GeoFNO",
         "GeoFNOOptions",
         "InterpolatedFNO",
+        "MODELS",
         "OFormer",
         "OFormerOptions",
         "ONO",
@@ -53,6 +54,12 @@ PUBLIC = {
         "Transolver",
         "TransolverOptions",
     ],
+    "pitgeo.config": ["RunConfig", "load_config"],
+    "pitgeo.data": ["PointData"],
+    "pitgeo.evaluation": ["evaluate"],
+    "pitgeo.measures": ["Measures", "Reference", "measure", "relative_error"],
+    "pitgeo.prediction": ["Predictor", "load"],
+    "pitgeo.workflows.compare": ["Budget", "Settings", "model_variants", "read_variants", "run_compare"],
     "pitgeo.controls": [
         "Control",
         "LocalRegression",
@@ -83,7 +90,7 @@ PUBLIC = {
         "write_mesh",
         "write_series",
     ],
-    "pitgeo.fields": [
+    "pitgeo.data.fields": [
         "FieldTable",
         "MeshField",
         "PLACES",
@@ -93,8 +100,8 @@ PUBLIC = {
         "points_from_cells",
     ],
     "pitgeo.geometry": ["GEOMETRY", "candidates", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
-    "pitgeo.datasets.meshes": ["MeshOptions", "MeshSamples"],
-    "pitgeo.transforms": ["AttentionGraphs", "Compose", "GridInterpolation", "LatentMesh", "UnitBox"],
+    "pitgeo.datasets.folder": ["MeshOptions", "MeshSamples"],
+    "pitgeo.data.transforms": ["AttentionGraphs", "Compose", "GridInterpolation", "LatentMesh", "UnitBox"],
     "pitgeo.testing": [
         "assert_batch_independent",
         "assert_dataset",

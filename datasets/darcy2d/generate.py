@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import darcy2d
-from pitgeo.generators.script import run_script, script_parser
+import darcy2d_samples as darcy2d
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Darcy2D", Path(__file__).parent, 1024)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import elasticity
-from pitgeo.generators.script import run_script, script_parser
+import elasticity_samples as elasticity
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Elasticity", Path(__file__).parent, 2000)

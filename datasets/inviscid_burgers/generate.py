@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import inviscid_burgers
-from pitgeo.generators.script import run_script, script_parser
+import inviscid_burgers_samples as inviscid_burgers
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("InviscidBurgers", Path(__file__).parent, 1152)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import naca
-from pitgeo.generators.script import run_script, script_parser
+import naca_samples as naca
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     run_script(script_parser("NACA", Path(__file__).parent, 1200), naca.generate, naca.picture)

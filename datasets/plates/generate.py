@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from pitgeo.generators import plates
-from pitgeo.generators.plates_picture import picture
-from pitgeo.generators.script import run_script, script_parser
+import plates_samples as plates
+from plates_picture import picture
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Plates", Path(__file__).parent, 120)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import shock_tube
-from pitgeo.generators.script import run_script, script_parser
+import shock_tube_samples as shock_tube
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("ShockTube", Path(__file__).parent, 1280)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pitgeo.generators import vorticity
-from pitgeo.generators.script import run_script, script_parser
+import vorticity_samples as vorticity
+
+from pitgeo.datasets.generate_script import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Vorticity", Path(__file__).parent, 1200)

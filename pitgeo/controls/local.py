@@ -11,7 +11,7 @@ from pitgeo.controls.control import Control
 from pitgeo.controls.places import Floats, positions, unit_places
 from pitgeo.controls.training_set import TrainingSet, change
 from pitgeo.data import PointData
-from pitgeo.trees import kd_tree
+from pitgeo.graphs.trees import kd_tree
 
 ROWS = 40_000
 """Points that the regression is fitted to at most."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pitgeo.data import PointData
-from pitgeo.trees import kd_tree
+from pitgeo.graphs.trees import kd_tree
 
 Floats = NDArray[np.float64]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pitgeo.system.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pitgeo.datasets.benchmark import BenchmarkOptions, GridOptions
@@ -24,20 +25,16 @@ __all__ = [
     "SharedMesh",
 ]
 
-_MODULES = {
-    "DATASETS": "registry",
-    "BenchmarkOptions": "benchmark",
-    "Elasticity": "elasticity",
-    "ElasticityOptions": "registry",
-    "Fields": "fields",
-    "GridOptions": "benchmark",
-    "HoledPoisson": "holed_poisson",
-    "SharedMesh": "shared_mesh",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Each with the first use of its name: a table of parameters needs no torch."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"pitgeo.datasets.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "DATASETS": "registry",
+        "BenchmarkOptions": "benchmark",
+        "Elasticity": "elasticity",
+        "ElasticityOptions": "registry",
+        "Fields": "fields",
+        "GridOptions": "benchmark",
+        "HoledPoisson": "holed_poisson",
+        "SharedMesh": "shared_mesh",
+    },
+)

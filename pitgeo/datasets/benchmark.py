@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.fields import FieldTable, MeshField
 
 Count = Annotated[int, Field(ge=1)]
 Split = Literal["train", "test"]

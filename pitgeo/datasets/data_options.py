@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from pitgeo.data import PointData
-from pitgeo.fields import FieldTable
+from pitgeo.data.fields import FieldTable
 
 Samples = Any
 """A sequence of :class:`~pitgeo.data.PointData` that also has ``with_transform`` and slices."""

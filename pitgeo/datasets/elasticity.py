@@ -210,7 +210,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
     def _hash(self, transform: Transform | None) -> str:
         if transform is not None and not is_dataclass(transform):
             raise ValueError(
-                f"Expected 'pre_transform' to be a dataclass, as those of pitgeo.transforms are, so that its repr "
+                f"Expected 'pre_transform' to be a dataclass, as those of pitgeo.data.transforms are, so that its repr "
                 f"tells what it does and names the cache (got {transform!r})"
             )
         parts = [_CACHE_VERSION, self.split, self.protocol, self.count, repr(transform)]

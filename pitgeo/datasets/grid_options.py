@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,6 +13,7 @@ from pitgeo.data import PointData
 from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, naca, shock_tube, vorticity
 from pitgeo.datasets.benchmark import Count, GridOptions, Split
 from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.generators import run_generator
 from pitgeo.datasets.own_meshes import OwnMeshes
 from pitgeo.datasets.shared_mesh import SharedMesh
 
@@ -35,8 +35,7 @@ class GeneratedOptions(GridOptions):
 
     def make(self, progress: bool) -> None:
         """Generate the raw files."""
-        module = importlib.import_module(f"pitgeo.generators.{self.generator}")  # solvers are needed here alone
-        module.generate(self.raw, progress=progress, **self.numbers)
+        run_generator(self.generator, self.raw, progress, **self.numbers)
 
 
 class InviscidBurgersOptions(GeneratedOptions):

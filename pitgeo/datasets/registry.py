@@ -12,6 +12,8 @@ from pitgeo.datasets.benchmark import BenchmarkOptions, Count, Split
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII, Elasticity, input_fields
 from pitgeo.datasets.external_options import AirfoilTransonicOptions, HoledPoissonOptions
+from pitgeo.datasets.folder import MeshOptions
+from pitgeo.datasets.generators import run_generator
 from pitgeo.datasets.grid_options import (
     Darcy2DOptions,
     DarcySmallOptions,
@@ -20,7 +22,6 @@ from pitgeo.datasets.grid_options import (
     ShockTubeOptions,
     VorticityOptions,
 )
-from pitgeo.datasets.meshes import MeshOptions
 from pitgeo.datasets.smoothing import SmoothingOptions
 
 
@@ -65,9 +66,7 @@ class ElasticityOptions(BenchmarkOptions):
 
     def make(self, progress: bool) -> None:
         """Generate the raw files."""
-        from pitgeo.generators import elasticity  # solvers are needed here alone
-
-        elasticity.generate(self.raw, samples=self.generate, progress=progress)
+        run_generator("elasticity", self.raw, progress, samples=self.generate)
 
     def read(self, split: Split, samples: int) -> Elasticity:
         """The samples of a split; refuses files with so few that some would be trained on and tested on."""

@@ -10,11 +10,11 @@ from pydantic import Field, model_validator
 from scipy.spatial import Delaunay
 
 from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.datasets.benchmark import Count, grid_positions
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.fields import FieldTable, MeshField
 from pitgeo.mesh import Mesh
 
 HIGHEST = 4

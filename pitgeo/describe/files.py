@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pitgeo.mesh.formats import FORMATS
 from pitgeo.mesh.named_files import named_files
-from pitgeo.patterns import matches
+from pitgeo.system.patterns import matches
 
 COMMON = frozenset({".dat", ".xml"})
 """Endings that files of all kinds have: in a folder they are taken for meshes if there are no others."""

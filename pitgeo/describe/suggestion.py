@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pitgeo.defaults import DATA, REST
+from pitgeo.describe.defaults import DATA, REST
 from pitgeo.describe.files import shortened
 from pitgeo.describe.problem import KINDS, NO_POD, POD, Problem, quoted
 
@@ -66,7 +66,7 @@ def _has_pod(problem: Problem) -> bool:
     """Whether a POD can be tried: there is one, and numbers alone are inputs."""
     if any(one.place != "mesh" for one in problem.inputs):
         return False
-    from pitgeo.models import MODELS  # all models come with it
+    from pitgeo.models.registry import MODELS  # all models come with it
 
     return "pod" in MODELS
 

@@ -37,7 +37,7 @@ def find_table(files: Sequence[Path], taken: Collection[str] = ()) -> Table | No
     for path in sorted(folders.pop().iterdir()):
         if path.suffix.lower() not in ENDINGS or not path.is_file() or path.stat().st_size > LARGEST:
             continue
-        from pitgeo.datasets.meshes.parameters import read_parameters  # training comes with it
+        from pitgeo.datasets.folder.parameters import read_parameters  # training comes with it
 
         try:
             rows = list(read_parameters(files, str(path)).values())

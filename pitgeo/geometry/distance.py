@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo._vtk import pyvista
 from pitgeo.geometry.grid import solid
-from pitgeo.trees import kd_tree
+from pitgeo.graphs.trees import kd_tree
+from pitgeo.mesh.vtk.pyvista_extra import pyvista
 
 PAIRS = 1_000_000  # of a point and a simplex, at once
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.geometry.cells import Block
-from pitgeo.trees import kd_tree
+from pitgeo.graphs.trees import kd_tree
 
 
 def sums(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo._vtk import pyvista
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base
+from pitgeo.mesh.vtk.pyvista_extra import pyvista
 
 NUMBERS = {kind: number for number, kind in VTK_TYPES.items()}
 LINEAR = {"CURVE": "line", "QUADRILATERAL": "quad", "TETRAHEDRON": "tetra"}

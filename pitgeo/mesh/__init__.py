@@ -9,7 +9,7 @@ from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.notes import Note, summary
 from pitgeo.mesh.reading import from_meshio, read_mesh
 from pitgeo.mesh.series import SERIES, Series, read_series, write_series
-from pitgeo.mesh.vtk_grids import from_pyvista
+from pitgeo.mesh.vtk.grids import from_pyvista
 from pitgeo.mesh.writing import WRITABLE, result_name, write_mesh
 
 __all__ = [

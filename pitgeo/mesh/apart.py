@@ -13,6 +13,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -30,8 +31,13 @@ _process: subprocess.Popen[bytes] | None = None
 _owner = 0  # of the process: a program that was forked needs one of its own
 
 
-def read_apart(reader: Reader, path: Path) -> Mesh:
-    """The same as :func:`pitgeo.mesh.reading.read_here`, whatever the reader does.
+def read_apart(read: Callable[[Reader, Path], Mesh], reader: Reader, path: Path) -> Mesh:
+    """The same as ``read(reader, path)``, whatever the reader does.
+
+    Args:
+        read: A function of a module.
+        reader: The reader to read with.
+        path: The file.
 
     Raises:
         UnreadableError: If the reader does not read the file, crashes, or does not come to an end.
@@ -43,7 +49,7 @@ def read_apart(reader: Reader, path: Path) -> Mesh:
     sent, received = cast(BinaryIO, _process.stdin), cast(BinaryIO, _process.stdout)
     limit = SECONDS + PER_MEGABYTE * path.stat().st_size / 1e6
     try:
-        pickle.dump((reader, str(path), os.getcwd(), limit), sent)
+        pickle.dump((read, reader, str(path), os.getcwd(), limit), sent)
         sent.flush()
         content = pickle.load(received)
     except (EOFError, OSError, pickle.UnpicklingError):
@@ -62,21 +68,19 @@ def read_apart(reader: Reader, path: Path) -> Mesh:
 
 def serve() -> None:
     """Read one file after the other, as :func:`read_apart` asks for them: what the process does."""
-    from pitgeo.mesh.reading import read_here
-
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where readers may print
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program that asks stops it
     while True:
         try:
-            reader, path, folder, limit = pickle.load(sys.stdin.buffer)
+            read, reader, path, folder, limit = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         os.chdir(folder)  # the path may be relative, and messages hold it as it is
         _limit(limit)
         answer: Mesh | Exception
         try:
-            answer = read_here(reader, Path(path))
+            answer = read(reader, Path(path))
         except (UnreadableError, InputError, FileNotFoundError, PermissionError) as error:
             answer = error
         except MemoryError:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh import exodus_results, gmsh_results
+from pitgeo.mesh.exodus import results as exodus
 from pitgeo.mesh.formats import endings_of
+from pitgeo.mesh.gmsh import results as gmsh
 from pitgeo.mesh.mesh import Mesh
 
-FORMATS = {**dict.fromkeys(endings_of("Exodus"), exodus_results), ".msh": gmsh_results}
+FORMATS = {**dict.fromkeys(endings_of("Exodus"), exodus), ".msh": gmsh}
 """What adds fields to a copy of a file, by the ending of its name."""
 
 Fields = Mapping[str, NDArray[Any]]

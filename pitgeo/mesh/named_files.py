@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from pitgeo.mesh.ensight_case import read_case
+from pitgeo.mesh.ensight.case import read_case
 from pitgeo.mesh.formats import endings_of
 
 NAMING = (*endings_of("XDMF"), ".pvd", ".case", ".vtm", ".vtmb", ".pvtu", ".pvtp", ".pvts", ".pvtr", ".pvti")

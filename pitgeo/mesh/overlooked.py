@@ -10,10 +10,10 @@ from pathlib import Path
 import meshio
 
 from pitgeo.mesh.cell_types import VTK_TYPES
-from pitgeo.mesh.cut_off import doubt_ply, doubt_stl
 from pitgeo.mesh.med import tidy_med
 from pitgeo.mesh.names import XML, decode, read_text, tidy_xml
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.vtk.cut_off import doubt_ply, doubt_stl
 
 # Statements that move or add points.
 NASTRAN = (

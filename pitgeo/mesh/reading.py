@@ -15,26 +15,28 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from pitgeo.mesh import collection, cut_off, med, overlooked, xdmf
-from pitgeo.mesh.abaqus import read_abaqus
+from pitgeo.mesh import med, overlooked
+from pitgeo.mesh.abaqus.reader import read_abaqus
 from pitgeo.mesh.apart import read_apart
-from pitgeo.mesh.cgns import read_cgns
-from pitgeo.mesh.ensight import read_ensight
+from pitgeo.mesh.cgns.reader import read_cgns
+from pitgeo.mesh.ensight.reader import read_ensight
 from pitgeo.mesh.errors import InputError, UnreadableError
-from pitgeo.mesh.exodus import read_exodus
+from pitgeo.mesh.exodus.files import read_exodus
 from pitgeo.mesh.formats import FORMATS, Reader, is_risky
 from pitgeo.mesh.ghosts import MARKS, without_ghosts
-from pitgeo.mesh.gmsh import read_gmsh
-from pitgeo.mesh.legacy import read_field_data
+from pitgeo.mesh.gmsh.reader import read_gmsh
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.names import DECODED, is_misencoded, unquoted
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.sets import family_sets
 from pitgeo.mesh.su2 import read_su2
-from pitgeo.mesh.tecplot import read_tecplot
+from pitgeo.mesh.tecplot.reader import read_tecplot
 from pitgeo.mesh.ucd import read_ucd
-from pitgeo.mesh.vtk import read_vtk, read_with_errors
+from pitgeo.mesh.vtk import collection, cut_off
+from pitgeo.mesh.vtk.legacy import read_field_data
+from pitgeo.mesh.vtk.reader import read_vtk, read_with_errors
+from pitgeo.mesh.xdmf.reader import read_single as read_xdmf
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +84,7 @@ def read(path: Path) -> Mesh:
     reasons, said = dict[str, str](), ""
     for reader in known.readers:
         try:
-            mesh = read_apart(reader, path) if is_risky(reader, known.name) else read_here(reader, path)
+            mesh = read_apart(read_here, reader, path) if is_risky(reader, known.name) else read_here(reader, path)
         except UnreadableError as error:
             said = str(error).strip().removeprefix(f"{path}: ")
             reasons[reader] = _brief(said, path)
@@ -237,7 +239,7 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
 
 
 SINGLE: dict[str, Callable[[Path], Mesh]] = {
-    "XDMF": xdmf.read_single,
+    "XDMF": read_xdmf,
     "ParaView's collection": lambda path: collection.read_single(path, read),
 }
 """Formats of time series too, of which a single mesh is read."""

@@ -11,16 +11,16 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.collection import read_collection, read_parts
-from pitgeo.mesh.ensight import read_ensight, times_of
+from pitgeo.mesh.ensight.reader import read_ensight, times_of
 from pitgeo.mesh.formats import endings_of
 from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.reading import read
 from pitgeo.mesh.step_numbers import in_order
+from pitgeo.mesh.vtk.collection import read_collection, read_parts
 from pitgeo.mesh.writing import write_mesh
-from pitgeo.mesh.xdmf import XdmfFile
+from pitgeo.mesh.xdmf.reader import XdmfFile
 
 SERIES = (".pvd", ".xdmf", ".xmf", *endings_of("EnSight"))
 """Endings of files that hold, or name, a whole series."""

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh import copies, grid_attributes
-from pitgeo.mesh.legacy import add_field_data
 from pitgeo.mesh.mesh import Mesh, joined, native
 from pitgeo.mesh.reading import quiet, read
 from pitgeo.mesh.sets import set_fields
-from pitgeo.mesh.vtk import write_vtk
+from pitgeo.mesh.vtk.legacy import add_field_data
+from pitgeo.mesh.vtk.reader import write_vtk
 
 log = logging.getLogger(__name__)
 

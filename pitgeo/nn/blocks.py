@@ -79,7 +79,7 @@ class PaperBlock(nn.Module):
         if skip is None:
             raise ValueError(
                 "Expected the paper's 'block' to stay on one point set (got two different ones); "
-                "use 'layer' for the encoder or decoder, or the body 'residual'"
+                "use 'layer' for the encoder or decoder"
             )
         hidden = cast(Tensor, self.mlp(gelu(cast(Tensor, self.attention(x, *where)))))
         hidden += self.linear(skip)  # in place: memory, and the time to have it

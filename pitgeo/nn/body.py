@@ -8,15 +8,15 @@ from typing import Literal
 
 from torch import nn
 
-from pitgeo.metric import Metric
-from pitgeo.nn.blocks import PaperBlock, PaperLayer, ResidualBlock
+from pitgeo.data.transforms.attention_graphs import AttentionGraphs
+from pitgeo.graphs.metric import Metric
+from pitgeo.nn.blocks import PaperBlock, PaperLayer
 from pitgeo.nn.checks import check_counts
 from pitgeo.nn.global_attention import GlobalPositionAttention
 from pitgeo.nn.length_scale import Positivity
 from pitgeo.nn.moments import About
 from pitgeo.nn.position_attention import PositionAttention
 from pitgeo.nn.self_attention import SelfAttention, SelfPositionAttention
-from pitgeo.transforms.attention_graphs import AttentionGraphs
 
 Attention = Literal["position", "self_position", "self"]
 _ATTENTION = ("position", "self_position", "self")
@@ -27,13 +27,8 @@ class Body:
     """What the stages of a :class:`PiT` are made of.
 
     Args:
-        style: ``"paper"``: the paper's layers and blocks; ``"residual"``: pre-norm residual blocks throughout, and a
-            skip from the input points to the output points, which past the latent mesh keeps what is known at a point.
-            Where output points are others, it takes their coordinates, and values interpolated from the nearest input
-            points (:func:`~pitgeo.nn.interpolation.interpolate`).
         layers: Blocks of the processor.
-        encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only). For the
-            paper's style.
+        encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only).
         decoder: The same for the decoder.
         attention: The attention of encoder, processor and decoder. Others than ``"position"`` are global, and in
             encoder or decoder need latent, input and output points to be the same.
@@ -51,7 +46,6 @@ class Body:
         ValueError: If an option is not one of those named.
     """
 
-    style: Literal["paper", "residual"] = "paper"
     layers: int = 4
     encoder: Literal["layer", "block"] = "layer"
     decoder: Literal["layer", "block"] = "layer"
@@ -63,7 +57,6 @@ class Body:
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
-            ("style", self.style, ("paper", "residual")),
             ("encoder", self.encoder, ("layer", "block")),
             ("decoder", self.decoder, ("layer", "block")),
             *(("attention", kind, _ATTENTION) for kind in self.attention),
@@ -80,15 +73,10 @@ class Body:
             return replace(self, moments=0)
         return self if self.moments is not None else replace(self, moments=len(metric.period) or 2)
 
-    @property
-    def is_papers(self) -> bool:
-        """Whether this is the paper's network, not just its blocks."""
-        return self.style == "paper" and self.moments == 0
-
 
 @dataclass(frozen=True)
-class Maker:
-    """Makes the stages of a model's body.
+class BlockFactory:
+    """Makes the stages of a model.
 
     Args:
         channels: Encoding dimension.
@@ -102,11 +90,9 @@ class Maker:
     graphs: AttentionGraphs
     body: Body
 
-    def stage(self, kind: str, attention: Attention, quantile: float | None, about: About = "point") -> nn.Module:
+    def make(self, kind: str, attention: Attention, quantile: float | None, about: About = "point") -> nn.Module:
         """A ``"layer"`` or ``"block"``; a quantile makes its position-attention local."""
         made = self.attention(attention, quantile, about)
-        if self.body.style == "residual":
-            return ResidualBlock(made, self.channels)
         return {"layer": PaperLayer, "block": PaperBlock}[kind](made, self.channels)
 
     def attention(self, kind: Attention, quantile: float | None, about: About) -> nn.Module:

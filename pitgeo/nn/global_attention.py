@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from pitgeo.metric import Metric
+from pitgeo.graphs.metric import Metric
 from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty, result_type
-from pitgeo.nn.dense_attention import dense_attention
-from pitgeo.nn.expansion import degree_for, expanded_attention, terms
-from pitgeo.nn.fused import checked_backend, fused_attention, fused_is_exact, position_factors
+from pitgeo.nn.kernels.dense_attention import dense_attention
+from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, terms
+from pitgeo.nn.kernels.fused import checked_backend, fused_attention, fused_is_exact, position_factors
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import FirstMoments
 from pitgeo.nn.projection import HeadProjection
@@ -32,9 +32,9 @@ class GlobalPositionAttention(nn.Module):
         Y^h = \operatorname{softmax}(-\lambda_h D) \, U W^h
 
     Heads that look far, next to the size of the domain, take the *expansion*: a sum over moments of the values, exact
-    to rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.expansion`). Others take the *fused* form, which never
-    holds an :math:`N \times N` matrix either. It uses that a softmax over rows does not see what is constant along a
-    row:
+    to rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.kernels.expansion`). Others take the *fused* form, which
+    never holds an :math:`N \times N` matrix either. It uses that a softmax over rows does not see what is constant
+    along a row:
 
     .. math::
         \operatorname{softmax}_j(-\lambda |p_i - p_j|^2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pitgeo.metric import Metric
-from pitgeo.neighborhood import Neighborhood
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn.dense import at_least_single
 
 NEAREST = 4

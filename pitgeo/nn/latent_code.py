@@ -15,14 +15,12 @@ class LatentCode:
 
     Args:
         hidden: Values on the latent points, flat.
-        lifted: Those on the input points, before the encoder.
-        latent: Positions of the latent points, flat, from the middle.
-        where: The latent points.
-        middle: Where positions are counted from in every sample; ``None`` for the origin.
+        latent: The latent points.
+        positions: Their positions, flat, about ``center``.
+        center: The origin of positions in every sample ``[B, D]``; ``None`` for that of the data.
     """
 
     hidden: Tensor
-    lifted: Tensor
-    latent: Tensor
-    where: LatentPoints
-    middle: Tensor | None
+    latent: LatentPoints
+    positions: Tensor
+    center: Tensor | None

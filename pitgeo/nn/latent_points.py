@@ -1,4 +1,4 @@
-"""Where the latent points of samples lie, and positions as seen from the middle of them."""
+"""Where the latent points of samples lie, and positions about their center."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class LatentPoints:
         return x if self.shared else self.layout.flat(x)
 
 
-def middle_of(data: PointData) -> Tensor | None:
-    """The middle of every sample's latent points ``[B, D]``, about which moments are precise.
+def center_of(data: PointData) -> Tensor | None:
+    """The mean of every sample's latent points ``[B, D]``. Moments about it are precise.
 
-    ``None`` where there is one mesh alone: layers take its middle by themselves.
+    ``None`` where there is one mesh alone: layers find its center themselves.
     """
     latent, samples = data.points("latent")
     if samples is None:
@@ -58,7 +58,7 @@ def middle_of(data: PointData) -> Tensor | None:
     return sums[:, :-1] / sums[:, -1:].clamp(min=1)
 
 
-def seen_from(data: PointData, kind: str, middle: Tensor | None) -> Tensor:
-    """Positions of the points of a kind from the middle of their sample, if it has one."""
+def positions_about(center: Tensor | None, data: PointData, kind: str) -> Tensor:
+    """Positions of the points of a kind, less the center of their sample if there is one."""
     pos, batch = data.points(kind)
-    return pos if middle is None else pos - middle.index_select(0, cast(Tensor, batch))
+    return pos if center is None else pos - center.index_select(0, cast(Tensor, batch))

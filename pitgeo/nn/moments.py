@@ -43,7 +43,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 from torch.nn.init import kaiming_normal_
 
-from pitgeo.metric import Metric
+from pitgeo.graphs.metric import Metric
 from pitgeo.nn.checks import check_counts
 
 About = Literal["point", "mean"]

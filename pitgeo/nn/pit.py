@@ -11,19 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from pitgeo.data import PointData
-from pitgeo.neighborhood import Neighborhood
+from pitgeo.data.transforms.attention_graphs import AttentionGraphs
+from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn.blocks import from_positions, mlp
-from pitgeo.nn.body import Body, Maker
+from pitgeo.nn.body import BlockFactory, Body
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.global_attention import GlobalPositionAttention
-from pitgeo.nn.interpolation import NEAREST, interpolate
 from pitgeo.nn.latent_code import LatentCode
-from pitgeo.nn.latent_points import LatentPoints, middle_of, seen_from
+from pitgeo.nn.latent_points import LatentPoints, center_of, positions_about
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
 from pitgeo.nn.self_attention import SelfPositionAttention
-from pitgeo.transforms.attention_graphs import AttentionGraphs
 
 _SLACK = 4  # degrees that an expansion in compiled code may have above what it needs
 
@@ -65,7 +64,7 @@ class PiT(LocalDecoder):
             the point sets do not suit the body.
 
     Example:
-        >>> from pitgeo.transforms import LatentMesh
+        >>> from pitgeo.data.transforms import LatentMesh
         >>> data = LatentMesh("farthest", number=20)(PointData(pos=torch.rand(80, 2), x=torch.rand(80, 3)))
         >>> PiT(in_channels=5, out_channels=1, channels=16, heads=2)(data).shape
         torch.Size([80, 1])
@@ -100,49 +99,85 @@ class PiT(LocalDecoder):
             graphs.decoder if decoder == "position" else None,
             graphs.output if decoder == "position" else None,
             graphs.metric,
-            NEAREST if body.style == "residual" else None,
             graphs.quadrature and encoder == "position",
         )
-        make = Maker(channels, heads, graphs, body)
-        if body.style == "paper":
-            self.lift = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
-            self.head: nn.Module = mlp(channels, channels, out_channels)
-        else:
-            self.lift = mlp(in_channels, channels, channels)
-            self.head = nn.Sequential(nn.LayerNorm(channels), mlp(channels, channels, out_channels))
-        self.encoder = make.stage(body.encoder, encoder, graphs.encoder, about="mean")
-        self.processor = nn.ModuleList(make.stage("block", processor, None) for _ in range(body.layers))
-        self.decoder = make.stage(body.decoder, decoder, graphs.decoder)
-        self.output = None if graphs.output is None else make.stage("block", decoder, graphs.output)
-        if body.style == "paper":
-            self.apply(_he_normal)
+        self._encoder_graphs = replace(self.graphs, decoder=None, output=None)
+        self._decoder_graphs = replace(self.graphs, encoder=None, quadrature=False)
+        blocks = BlockFactory(channels, heads, graphs, body)
+        self.lift = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
+        self.encoder = blocks.make(body.encoder, encoder, graphs.encoder, about="mean")
+        self.processor = nn.ModuleList(blocks.make("block", processor, None) for _ in range(body.layers))
+        self.decoder = blocks.make(body.decoder, decoder, graphs.decoder)
+        self.output = None if graphs.output is None else blocks.make("block", decoder, graphs.output)
+        self.head = mlp(channels, channels, out_channels)
+        self.apply(_he_normal)
 
-    def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
-        """Values at the output points.
+    def encode(self, data: PointData) -> LatentCode:
+        """From the input points to the latent points: lift, encoder and processor."""
+        self._check(data)
+        data = self._encoder_graphs(data)
+        latent = LatentPoints.of(data)
+        center = center_of(data) if self.body.moments else None
+        positions = (positions_about(center, data, "input"), positions_about(center, data, "latent"))
+        quadrature = data.get("quadrature") if self.graphs.quadrature else None
 
-        Args:
-            data: A sample or a batch.
-            rows: Numbers ``[m]`` of output points, not decreasing, to have the values of these alone: the decoder then
-                takes no more time and memory than they need.
+        lifted = self._lift(data)
+        skip = lifted if data.coincide("input", "latent") else None
+        edges = data.graph("encoder") if self.graphs.encoder else None
+        hidden = latent.dense(self._attend(self.encoder, lifted, skip, positions, edges, latent, quadrature))
+        for block in self.processor:
+            hidden = self._run(block, hidden, hidden, latent.pos, latent.layout.mask)
+        return LatentCode(latent.flat(hidden), latent, positions[1], center)
+
+    def decode(self, data: PointData, code: LatentCode, rows: Rows = None) -> Tensor:
+        """From the latent points to the output points, or some of them: decoder, output block and head.
 
         Raises:
             ValueError: If some output points are asked for, but all depend on each other.
         """
-        if rows is not None:
-            return super().forward(data, rows)
-        self._check(data)
-        data = self.graphs(data)
-        code = self._encode(data)
-        there = seen_from(data, "output", code.middle)
+        if rows is None:
+            data = self._decoder_graphs(data)
+            return self._decode(data, code, rows, data.graph("decoder") if self.graphs.decoder else None)
+        self._check_local()
+        if data.has_graph("decoder"):
+            return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
+        return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
+
+    def _decode(self, data: PointData, code: LatentCode, rows: Rows, edges: Neighborhood | None) -> Tensor:
+        outputs = positions_about(code.center, data, "output")
+        outputs = outputs if rows is None else outputs[rows]
         skip = code.hidden if data.coincide("latent", "output") else None
-        if self.body.style == "residual":
-            skip = self._skip(data, code)
-        hood = self._graph(data, 2, "decoder")
-        hidden = self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, (code.latent, there))
+        hidden = self._attend(self.decoder, code.hidden, skip, (code.positions, outputs), edges, code.latent)
         if self.output is not None:
-            hood = self._graph(data, 2, "output")
-            hidden = self._stage(self.output, 2, hidden, hidden, code.where, hood, (there, there))
+            edges = data.graph("output") if self.graphs.output else None
+            hidden = self._attend(self.output, hidden, hidden, (outputs, outputs), edges, code.latent)
         return self._run(self.head, hidden)
+
+    def _lift(self, data: PointData) -> Tensor:
+        pos = data.pos if data.x.dim() == 2 else data.pos.expand(data.x.shape[0], -1, -1)
+        return self._run(from_positions, self.lift, torch.cat([pos, data.x], -1))
+
+    def _attend(
+        self,
+        stage: nn.Module,
+        x: Tensor,
+        skip: Tensor | None,
+        positions: tuple[Tensor, Tensor],
+        edges: Neighborhood | None,
+        latent: LatentPoints,
+        quadrature: Tensor | None = None,
+    ) -> Tensor:
+        """The result of a stage along the edges of a graph; without a graph, among all latent points."""
+        if edges is not None:
+            return self._run(stage, x, skip, positions, edges, None, quadrature)
+        dense_skip = None if skip is None else latent.dense(skip)
+        return latent.flat(self._run(stage, latent.dense(x), dense_skip, latent.pos, latent.layout.mask))
+
+    def _run(self, stage: Callable[..., Any], *inputs: Any) -> Tensor:
+        """The result of a stage, its activations kept or not."""
+        if self.checkpoint_activations and torch.is_grad_enabled():
+            return recomputed(stage, *inputs)
+        return cast(Tensor, stage(*inputs))
 
     def prepare(self, data: PointData) -> PointData:
         """A copy with all that numbers of points and values decide, which compiled code cannot.
@@ -161,11 +196,11 @@ class PiT(LocalDecoder):
         """
         self._check(data)
         data = copy.copy(self.graphs(data))
-        where = LatentPoints.of(data)
-        data.latent_layout = where.layout
+        latent = LatentPoints.of(data)
+        data.latent_layout = latent.layout
         for layer in self.modules():
             if isinstance(layer, (GlobalPositionAttention, SelfPositionAttention)):
-                layer.choose(where.pos, where.layout.mask, _SLACK)
+                layer.choose(latent.pos, latent.layout.mask, _SLACK)
         return data
 
     @property
@@ -187,93 +222,13 @@ class PiT(LocalDecoder):
         """
         if graph is None:
             return super().in_chunks(data, size)
-        code = self.encode(data)
-        count = len(data.points("output")[0])
-        return in_parts(lambda rows: self._decode(data, code, rows, graph(rows)), count, size)
-
-    def encode(self, data: PointData) -> LatentCode:
-        """What the values at all output points are made of.
-
-        Raises:
-            ValueError: If output points depend on each other.
-        """
         self._check_local()
-        self._check(data)
-        return self._encode(replace(self.graphs, decoder=None, output=None, skip=None)(data))
-
-    def decode(self, data: PointData, code: LatentCode, rows: Rows = None) -> Tensor:
-        """Values at some of the output points, by the decoder's graph of the sample, or one that is made for them."""
-        rows = slice(None) if rows is None else rows
-        if data.has_graph("decoder"):
-            return self._decode(data, code, rows, data.graph("decoder").restricted(rows))
-        return self._decode(data, code, rows, self.graphs.find("decoder", data, rows))
-
-    def _decode(self, data: PointData, code: LatentCode, rows: slice | Tensor, hood: Neighborhood) -> Tensor:
-        """From the latent points to some of the output points, with their decoder's graph."""
-        skip = self._skip(data, code, rows) if self.body.style == "residual" else None
-        pos = (code.latent, seen_from(data, "output", code.middle)[rows])
-        return self._run(self.head, self._stage(self.decoder, 2, code.hidden, skip, code.where, hood, pos))
-
-    def _skip(self, data: PointData, code: LatentCode, rows: Rows = None) -> Tensor:
-        """The lifted coordinates and values of output points; values that are not known there are interpolated."""
-        if data.coincide("input", "output"):
-            return code.lifted if rows is None else code.lifted[..., rows, :]
-        here, there = (data.points(kind)[0] for kind in ("input", "output"))
-        there = there if rows is None else there[rows]
-        if data.x.shape[-1] == 0:
-            return self._lifted(there, data.x.new_zeros(*data.x.shape[:-2], there.shape[0], 0))
-        if not data.has_graph("skip"):
-            hood = self.graphs.find("skip", data, rows)
-        else:
-            hood = data.graph("skip") if rows is None else data.graph("skip").restricted(rows)
-        return self._lifted(there, interpolate(data.x, here, there, hood, self.graphs.metric)[0])
-
-    def _lifted(self, pos: Tensor, x: Tensor) -> Tensor:
-        coords = pos if x.dim() == 2 else pos.expand(x.shape[0], -1, -1)
-        return self._run(from_positions, self.lift, torch.cat([coords, x], -1))
-
-    def _encode(self, data: PointData) -> LatentCode:
-        """From the input points to the latent ones."""
-        middle = middle_of(data) if self.body.moments else None
-        here, latent = (seen_from(data, kind, middle) for kind in ("input", "latent"))
-        lifted = self._lifted(data.pos, data.x)
-        where = LatentPoints.of(data)
-        skip = lifted if data.coincide("input", "latent") else None
-        hood = self._graph(data, 0, "encoder")
-        weights = data.get("quadrature") if self.graphs.quadrature else None
-        hidden = where.dense(self._stage(self.encoder, 0, lifted, skip, where, hood, (here, latent), weights))
-        for block in self.processor:
-            hidden = self._run(block, hidden, hidden, where.pos, where.layout.mask)
-        return LatentCode(where.flat(hidden), lifted, latent, where, middle)
-
-    def _graph(self, data: PointData, place: int, graph: str) -> Neighborhood | None:
-        return data.graph(graph) if self.body.attention[place] == "position" else None
+        code, count = self.encode(data), len(data.points("output")[0])
+        return in_parts(lambda rows: self._decode(data, code, rows, graph(rows)), count, size)
 
     def length_scales(self) -> list[tuple[str, Tensor]]:
         r"""Name and length :math:`\sqrt{c / \lambda}` per head of every layer, in the positions' units."""
         return [(name.removesuffix(".attention"), lengths) for name, lengths in length_table(self)]
-
-    def _stage(
-        self,
-        stage: nn.Module,
-        place: int,
-        x: Tensor,
-        skip: Tensor | None,
-        where: LatentPoints,
-        hood: Neighborhood | None,
-        pos: tuple[Tensor, Tensor],
-        quadrature: Tensor | None = None,
-    ) -> Tensor:
-        if self.body.attention[place] == "position":
-            return self._run(stage, x, skip, pos, hood, None, quadrature)
-        dense_skip = None if skip is None else where.dense(skip)
-        return where.flat(self._run(stage, where.dense(x), dense_skip, where.pos, where.layout.mask))
-
-    def _run(self, stage: Callable[..., Any], *inputs: Any) -> Tensor:
-        """The result of a stage, its activations kept or not."""
-        if self.checkpoint_activations and torch.is_grad_enabled():
-            return recomputed(stage, *inputs)
-        return cast(Tensor, stage(*inputs))
 
     def _check_local(self) -> None:
         if not self.has_local_decoder:

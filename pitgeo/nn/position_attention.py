@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn.functional import linear
 from torch_geometric.nn import MessagePassing
 
-from pitgeo.metric import Metric
-from pitgeo.neighborhood import Neighborhood, check_edge_index
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighborhood import Neighborhood, check_edge_index
 from pitgeo.nn.dense import at_least_single, result_type
-from pitgeo.nn.edge_sums import attend, edge_softmax, message_softmax
-from pitgeo.nn.graph_attention import graph_attention
+from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, message_softmax
+from pitgeo.nn.kernels.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
 from pitgeo.nn.projection import HeadProjection
@@ -57,11 +57,11 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
           are computed once.
         - **pos** ``[N, D]``, or a pair ``([N, D], [M, D])`` for sources and targets.
-        - **edge_index** ``[2, E]``: sources, then targets; or a :class:`~pitgeo.neighborhood.Neighborhood`, which
-          needs no sorting.
+        - **edge_index** ``[2, E]``: sources, then targets; or a :class:`~pitgeo.graphs.neighborhood.Neighborhood`,
+          which needs no sorting.
         - **quadrature** ``[N]``, or ``None``: how much of the domain each source stands for, positive. Weights are
           then :math:`\propto w_j \exp(-\lambda_h D(p_i, p_j))`, and averages do not lean to where points are dense
-          (:func:`~pitgeo.quadrature.quadrature_weights`).
+          (:func:`~pitgeo.graphs.quadrature.quadrature_weights`).
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``); a target without an edge gets zeros.
 
     Raises:
@@ -69,7 +69,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             axes as positions or periods.
 
     Example:
-        >>> from pitgeo.neighbors import quantile
+        >>> from pitgeo.graphs.neighbors import quantile
         >>> x, pos = torch.rand(50, 8), torch.rand(50, 2)
         >>> PositionAttention(8, 16, heads=2)(x, pos, quantile(pos, pos, 0.1)).shape
         torch.Size([50, 16])

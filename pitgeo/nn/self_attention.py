@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from pitgeo.metric import Metric
+from pitgeo.graphs.metric import Metric
 from pitgeo.nn.dense import at_least_single, check_dense
-from pitgeo.nn.fused import checked_backend, fused_attention, fused_is_exact, key_mask, position_factors
+from pitgeo.nn.kernels.fused import checked_backend, fused_attention, fused_is_exact, key_mask, position_factors
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.projection import HeadProjection
 

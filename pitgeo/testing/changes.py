@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from pitgeo.data import GRAPHS, PointData
-from pitgeo.neighborhood import Neighborhood
+from pitgeo.data.point_data import GRAPHS, PointData
+from pitgeo.graphs.neighborhood import Neighborhood
 
 Motion = Literal["rigid", "translation"]
 _POSITIONS = ("pos", "pos_out", "pos_latent")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.loader import DataLoader
 
-from pitgeo.data import GRAPHS, PointData
+from pitgeo.data.point_data import GRAPHS, PointData
 
 _FLOATING = ("pos", "x", "y", "pos_out", "pos_latent")
 

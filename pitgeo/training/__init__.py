@@ -1,6 +1,6 @@
 """Training: Lightning's Trainer round one thin module, with checkpoints and resumes that can be relied on."""
 
-from pitgeo.interrupted import InterruptionError
+from pitgeo.system.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint, write_atomic
 from pitgeo.training.distributed import WorkerLostError, together
 from pitgeo.training.fine_tune import start_from

@@ -22,8 +22,8 @@ from lightning.pytorch.utilities import rank_zero_only
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
-from pitgeo.config import TrainingConfig
-from pitgeo.interrupted import InterruptionError, ignore_echoes
+from pitgeo.config.config import TrainingConfig
+from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.training.place import CHILD, Place, find_place
 
 log = logging.getLogger(__name__)

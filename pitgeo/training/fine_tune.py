@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pitgeo.fields import FieldTable
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.scaling import Scaling
 from pitgeo.nn import PiT, PointwiseMLP, Rollout
-from pitgeo.scaling import Scaling
 from pitgeo.training.module import OperatorModule
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
-from pitgeo.interrupted import hear_again
+from pitgeo.system.interrupted import hear_again
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.checkpoints import Checkpoints
 from pitgeo.training.closed import fit_closed

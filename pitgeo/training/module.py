@@ -10,13 +10,13 @@ import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
-from pitgeo.fields import FieldTable
-from pitgeo.metrics import relative_error
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.scaling import Scaling
+from pitgeo.measures.reference import Reference
+from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import project_
-from pitgeo.reference import Reference
-from pitgeo.scaling import Scaling
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
 from pitgeo.training.over_points import averaged, root_counts
@@ -236,7 +236,7 @@ class OperatorModule(LightningModule):
         if self.facts.get("reference") is None:
             raise ValueError(
                 "Expected 'facts' with a 'reference', mean and variation of the training set, for training.loss = "
-                "'variation_l2' (got none); find it by pitgeo.reference.Reference.fit"
+                "'variation_l2' (got none); find it by pitgeo.measures.reference.Reference.fit"
             )
         reference = Reference.parse(self.facts["reference"])
         channels = self.groups or (1,) * len(reference.mean)

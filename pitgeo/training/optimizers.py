@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 
 _SMALLEST = 16  # rows and columns of a matrix that is a map between hidden layers, rather than from or to channels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 from pitgeo.nn import Rollout
 
 

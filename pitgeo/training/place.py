@@ -9,7 +9,7 @@ from typing import Literal
 from lightning.fabric.plugins import ClusterEnvironment
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 
 CHILD = "PITGEO_PROCESS"
 """What pitgeo tells the processes it starts: rank, number of processes, port, and the first process."""

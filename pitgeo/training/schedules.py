@@ -7,7 +7,7 @@ import math
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LambdaLR, LRScheduler, OneCycleLR
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 
 
 def make_schedule(training: TrainingConfig, optimizer: Optimizer, steps: int) -> LRScheduler:

@@ -12,7 +12,7 @@ from typing import Any
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
-from pitgeo.interrupted import ECHO, SIGNALS, InterruptionError
+from pitgeo.system.interrupted import ECHO, SIGNALS, InterruptionError
 from pitgeo.training.distributed import speak_first
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.cli import main
-from pitgeo.config import load_config
+from pitgeo.cli.main import main
+from pitgeo.config.config import load_config
 from pitgeo.datasets import DATASETS, airfoil_transonic
 from pitgeo.datasets.airfoil_transonic import FILES, missing, order, read
-from pitgeo.run import dry_run
+from pitgeo.workflows.run import dry_run
 
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "operators" / "airfoil_transonic"
 CONFIG = Path(__file__).parents[2] / "configs" / "airfoil_transonic.toml"

@@ -9,11 +9,11 @@ import torch
 from scipy.sparse import coo_matrix
 from scipy.sparse.linalg import spsolve
 
-from pitgeo.config import load_config
+from pitgeo.config.config import load_config
+from pitgeo.data.transforms import LatentMesh
 from pitgeo.datasets import DATASETS, HoledPoisson, holed_poisson
 from pitgeo.mesh import read_mesh, write_mesh
-from pitgeo.run import dry_run
-from pitgeo.transforms import LatentMesh
+from pitgeo.workflows.run import dry_run
 from tests.datasets.test_dual_cells import areas, mesh
 
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "operators"

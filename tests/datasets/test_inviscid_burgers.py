@@ -139,7 +139,7 @@ def test_truncated_files_are_refused(folder):
 
 
 def test_generated_files_are_read(tmp_path):
-    generators = pytest.importorskip("pitgeo.generators.inviscid_burgers")
+    generators = pytest.importorskip("inviscid_burgers_samples")
     generators.generate(tmp_path, samples=4, processes=1, progress=False)
     fields = read(tmp_path, "test", 2)
     expected = [generators.solve(generators.draw_start(0, number)) for number in (2, 3)]

@@ -9,7 +9,7 @@ import torch
 from pitgeo.datasets.naca import FILES, GRID, missing, positions, read, total
 from pitgeo.datasets.own_meshes import OwnMeshes
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.models import PiTOptions
+from pitgeo.models.registry import PiTOptions
 
 
 def arrays(count=4):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from pitgeo.cli import main
-from pitgeo.config import load_config
+from pitgeo.cli.main import main
+from pitgeo.config.config import load_config
 from pitgeo.datasets import DATASETS
-from pitgeo.run import dry_run
+from pitgeo.workflows.run import dry_run
 from tests.datasets.test_naca import arrays as naca_arrays
 from tests.datasets.test_naca import write as write_naca
 

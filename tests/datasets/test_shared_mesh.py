@@ -8,8 +8,8 @@ from torch_geometric.data import Batch
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.own_meshes import OwnMeshes
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.metrics import relative_error
-from pitgeo.models import PiTOptions, Shape
+from pitgeo.measures.relative_error import relative_error
+from pitgeo.models.registry import PiTOptions, Shape
 from pitgeo.nn import PointwiseMLP
 from pitgeo.testing import assert_dataset
 from pitgeo.training.loader import BatchLoader

@@ -181,7 +181,7 @@ def test_truncated_files_are_refused(folder):
 
 
 def test_generated_files_are_read(tmp_path):
-    generators = pytest.importorskip("pitgeo.generators.shock_tube")
+    generators = pytest.importorskip("shock_tube_samples")
     generators.generate(tmp_path, samples=4, processes=1, progress=False)
     fields = read(tmp_path, "test", 2)
     expected = np.float32([generators.solve(generators.draw_tube(0, number)) for number in (2, 3)])

@@ -66,7 +66,7 @@ def test_history_and_steps_are_the_first_snapshots(tmp_path):
 
 
 def test_what_the_generator_writes_is_read(tmp_path, monkeypatch):
-    generator = pytest.importorskip("pitgeo.generators.vorticity")
+    generator = pytest.importorskip("vorticity_samples")
     monkeypatch.setattr(generator, "SNAPSHOTS", 3)
     generator.generate(tmp_path, samples=2, processes=1, progress=False, step=0.25)
     assert generator.FILES[0] == FILES[0] and generator.SIZE // generator.SUBSAMPLING == vorticity.SIZE

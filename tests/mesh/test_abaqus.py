@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import centroids, read_mesh, write_mesh
-from pitgeo.mesh.abaqus_elements import EDGES, kind_of
+from pitgeo.mesh.abaqus.elements import EDGES, kind_of
 from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base, dimension
 
 ABAQUS = """*Heading

@@ -7,7 +7,7 @@ from pitgeo.geometry import geometry_values
 from pitgeo.mesh import centroids, read_mesh
 from pitgeo.mesh.mesh import joined
 from pitgeo.mesh.pieces import PIECE
-from pitgeo.mesh.vtk import read_vtk
+from pitgeo.mesh.vtk.reader import read_vtk
 from tests.mesh.cgns_files import (
     BAR,
     HEXA,

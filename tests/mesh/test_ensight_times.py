@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pitgeo.datasets.meshes.cache import open_series
+from pitgeo.datasets.folder.cache import open_series
 from pitgeo.describe import describe
 from pitgeo.mesh import read_mesh, read_series
-from pitgeo.mesh.ensight import read_ensight
+from pitgeo.mesh.ensight.reader import read_ensight
 from pitgeo.mesh.named_files import named_files
 from tests.mesh.ensight_files import FORMS, geometry, in_times, variable, write
 

@@ -7,7 +7,7 @@ import pytest
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.mesh.cell_types import VTK_TYPES, corners
-from tests.test_geometry_cells import reference
+from tests.geometry.test_geometry_cells import reference
 
 VERSIONS = [("2.2", 0), ("2.2", 1), ("4.0", 0), ("4.1", 0), ("4.1", 1)]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
-from pitgeo.fields import MeshField
-from pitgeo.fields.reading import field_values, find_field
+from pitgeo.data.fields import MeshField
+from pitgeo.data.fields.reading import field_values, find_field
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from tests.mesh import vtk_xml
 from tests.mesh.zoo import ZOO

@@ -12,7 +12,7 @@ from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.formats import FORMATS
-from tests.test_geometry_cells import reference
+from tests.geometry.test_geometry_cells import reference
 
 pyvista = pytest.importorskip("pyvista")
 xml = importlib.import_module("vtkmodules.vtkIOXML")

@@ -8,10 +8,11 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.metric import Metric
-from pitgeo.neighbors import quantile
-from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention, edge_sums
-from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
+from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighbors import quantile
+from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention
+from pitgeo.nn.kernels import edge_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
 
@@ -85,7 +86,7 @@ def samples(sizes):
 
 
 def test_the_model_on_prepared_batches_of_unequal_samples():
-    model = PiT(3, 1, channels=16, heads=2, graphs=GRAPHS, body=Body("residual", layers=1))
+    model = PiT(3, 1, channels=16, heads=2, graphs=GRAPHS, body=Body(layers=1))
     compiled, before = torch.compile(model, backend="aot_eager", fullgraph=True), graphs_compiled()
     for sizes in ((60, 75, 90), (50, 55, 80)):
         assert_same(compiled, model, model.prepare(Batch.from_data_list(samples(sizes))))

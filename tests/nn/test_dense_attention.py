@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from pitgeo.metric import Metric
-from pitgeo.nn import dense_attention as module
-from pitgeo.nn.dense_attention import dense_attention
+from pitgeo.graphs.metric import Metric
+from pitgeo.nn.kernels import dense_attention as module
+from pitgeo.nn.kernels.dense_attention import dense_attention
 
 
 def problem(dtype=torch.float64, shared=False, strength=40.0):

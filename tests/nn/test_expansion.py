@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from pitgeo.nn import GlobalPositionAttention
-from pitgeo.nn.expansion import degree_for, expanded_attention, exponents, terms
+from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, exponents, terms
 from tests.reference import position_attention, squared_distances
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pitgeo.data import PointData
-from pitgeo.metric import Metric
+from pitgeo.graphs.metric import Metric
 from pitgeo.nn import DenseLayout, GlobalPositionAttention, SelfAttention, SelfPositionAttention
 from pitgeo.testing import (
     assert_linear_in_values,

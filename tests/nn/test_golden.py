@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.metric import Metric
-from pitgeo.neighbors import quantile
-from pitgeo.nn.expansion import degree_for, expanded_attention
-from pitgeo.nn.fused import fused_attention, position_factors
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighbors import quantile
+from pitgeo.nn.kernels.expansion import degree_for, expanded_attention
+from pitgeo.nn.kernels.fused import fused_attention, position_factors
 from pitgeo.nn.position_attention import attend, edge_softmax
 
 FOLDER = Path(__file__).parents[1] / "golden"

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from pitgeo.metric import Metric
-from pitgeo.neighborhood import Neighborhood
-from pitgeo.neighbors import quantile
-from pitgeo.nn import graph_attention as module
-from pitgeo.nn.edge_sums import attend, edge_softmax
-from pitgeo.nn.graph_attention import graph_attention
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighborhood import Neighborhood
+from pitgeo.graphs.neighbors import quantile
+from pitgeo.nn.kernels import graph_attention as module
+from pitgeo.nn.kernels.edge_sums import attend, edge_softmax
+from pitgeo.nn.kernels.graph_attention import graph_attention
 
 
 def problem(dtype=torch.float64, heads=3, shared=False, extent=1.0):

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from pitgeo.metric import Metric
-from pitgeo.neighbors import knn
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighbors import knn
 from pitgeo.nn.interpolation import interpolate
 
 

@@ -7,12 +7,12 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.metric import Metric
-from pitgeo.neighbors import quantile
+from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighbors import quantile
 from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention
 from pitgeo.nn import position_attention as module
 from pitgeo.testing import assert_linear_in_values, assert_permutation_equivariant, assert_rigid_motion_invariant
-from pitgeo.transforms import AttentionGraphs, Compose, LatentMesh
 
 METRICS = [Metric(divisor=2.0), Metric((1.0, 1.0)), Metric((0.0, 1.0))]
 

@@ -9,12 +9,12 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.metric import Metric
-from pitgeo.models import PiTOptions, Shape
+from pitgeo.data.transforms import AttentionGraphs, LatentMesh
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.quadrature import quadrature_weights
+from pitgeo.models.registry import PiTOptions, Shape
 from pitgeo.nn import Body, PiT, PointwiseMLP
-from pitgeo.quadrature import quadrature_weights
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
-from pitgeo.transforms import AttentionGraphs, LatentMesh
 
 PAPER = {
     "inviscid_burgers": {"i": 2, "channels": 64, "heads": 2, "output_quantile": 0.08},
@@ -61,38 +61,38 @@ def samples(sizes=(50, 70), latent=(20, 15)):
     ]
 
 
-def model(style="residual", **body):
+def model(moments=2, **body):
     torch.manual_seed(0)
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2, output=body.pop("output", None))
-    return PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(style, layers=2, **body)).double()
+    return PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(layers=2, moments=moments, **body)).double()
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("moments", [0, 2])
 @pytest.mark.parametrize("output", [None, 0.1])
-def test_a_batch_of_two_meshes_is_the_two_alone(style, output):
-    made = model(style, output=output)
+def test_a_batch_of_two_meshes_is_the_two_alone(moments, output):
+    made = model(moments, output=output)
     data = samples()
     assert_batch_independent(made, data, tolerance=1e-11)
     ready = [made.graphs(one) for one in data]
     assert torch.allclose(made(Batch.from_data_list(data)), made(Batch.from_data_list(ready)), atol=1e-12)
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("moments", [0, 2])
 @pytest.mark.parametrize("output", [None, 0.1])
-def test_every_parameter_is_used(style, output):
-    assert_parameters_used(model(style, output=output), Batch.from_data_list(samples()))
+def test_every_parameter_is_used(moments, output):
+    assert_parameters_used(model(moments, output=output), Batch.from_data_list(samples()))
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
-def test_the_order_of_points_does_not_matter(style):
-    made, data = model(style), samples()[0]
+@pytest.mark.parametrize("moments", [0, 2])
+def test_the_order_of_points_does_not_matter(moments):
+    made, data = model(moments), samples()[0]
     for sample in (data, made.graphs(data)):  # graphs that are built, and graphs that are renumbered
         assert_permutation_equivariant(made, sample, tolerance=1e-10)
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
-def test_other_output_points(style):
-    made, data = model(style), samples()[0]
+@pytest.mark.parametrize("moments", [0, 2])
+def test_other_output_points(moments):
+    made, data = model(moments), samples()[0]
     asked = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=torch.rand(33, 2).double())
     assert made(asked).shape == (33, 2)
     same = PointData(pos=data.pos, x=data.x, pos_latent=data.pos_latent, pos_out=data.pos.clone())
@@ -101,8 +101,6 @@ def test_other_output_points(style):
     for sample in (asked, made.graphs(asked)):  # graphs that are found for the rows, and parts of those that are there
         assert torch.allclose(made(sample, rows), made(asked)[rows], atol=1e-12)
         assert torch.allclose(made.in_chunks(sample, 10), made(asked), atol=1e-12)
-    assert made.graphs(asked).has_graph("skip") == (style == "residual")
-    assert not made.graphs(data).has_graph("skip")
     many = PointData(pos=data.pos, x=torch.rand(2, 50, 3).double(), pos_latent=data.pos_latent, pos_out=asked.pos_out)
     alone = PointData(pos=data.pos, x=many.x[1], pos_latent=data.pos_latent, pos_out=asked.pos_out)
     assert torch.allclose(made(many)[1], made(alone), atol=1e-12)
@@ -112,10 +110,10 @@ def test_other_output_points(style):
     assert torch.allclose(several[33:], made(asked), atol=1e-12)
 
 
-@pytest.mark.parametrize("style", ["paper", "residual"])
+@pytest.mark.parametrize("moments", [0, 2])
 @pytest.mark.parametrize("output", [None, 0.1])
-def test_samples_on_a_shared_mesh(style, output):
-    made, data = model(style, output=output), samples()[0]
+def test_samples_on_a_shared_mesh(moments, output):
+    made, data = model(moments, output=output), samples()[0]
     values = torch.rand(3, 50, 3).double()
     shared = PointData(pos=data.pos, x=values, pos_latent=data.pos_latent)
     alone = [made(PointData(pos=data.pos, x=x, pos_latent=data.pos_latent)) for x in values]
@@ -123,9 +121,9 @@ def test_samples_on_a_shared_mesh(style, output):
 
 
 @pytest.mark.parametrize("kind", ["self", "self_position"])
-@pytest.mark.parametrize("style", ["paper", "residual"])
-def test_self_attention_everywhere(kind, style):
-    made = model(style, attention=(kind,) * 3, encoder="block", decoder="block")
+@pytest.mark.parametrize("moments", [0, 2])
+def test_self_attention_everywhere(kind, moments):
+    made = model(moments, attention=(kind,) * 3, encoder="block", decoder="block")
     data = [PointData(pos=one.pos, x=one.x) for one in samples()]
     assert_batch_independent(made, data, tolerance=1e-11)
     with pytest.raises(ValueError, match="no latent mesh"):
@@ -154,7 +152,7 @@ def test_length_scales_start_between_spacing_and_size():
 
 def test_the_same_function_sampled_finer_gives_closer_answers():
     # discretisation convergence: one operator, ever finer random samplings of one function, answers at fixed points
-    made = model("paper")
+    made = model(0)
     generator = torch.Generator().manual_seed(3)
     latent = torch.rand(30, 2, generator=generator, dtype=torch.float64)
     wanted = torch.rand(20, 2, generator=generator, dtype=torch.float64)
@@ -198,7 +196,7 @@ def test_with_a_quadrature_a_graded_mesh_and_its_uniform_twin_give_closer_answer
 def test_a_quadrature_is_found_where_it_is_missing_and_kept_where_it_is_given():
     torch.manual_seed(0)
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2, quadrature=True)
-    made = PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body("residual", layers=2)).double()
+    made = PiT(5, 2, channels=16, heads=4, graphs=graphs, body=Body(layers=2)).double()
     data = samples()
     assert_batch_independent(made, data, tolerance=1e-11)
     ready = [made.graphs(one) for one in data]
@@ -243,11 +241,11 @@ def test_a_quadrature_on_a_shared_mesh_compiled_recomputed_and_in_chunks():
         (lambda: PiTOptions(quadrature=True, latent={"method": "input"}), "latent points of their own"),
         (lambda: PiTOptions(quadrature=True, attention=("self",) * 3), "latent points of their own"),
         (lambda: model().float()(samples()[0]), r"\.float\(\)"),
-        (lambda: Body(style="modern"), "'style'"),
+        (lambda: Body(encoder="modern"), "'encoder'"),
         (lambda: Body(attention=("position", "value", "position")), "'attention'"),
         (lambda: Body(layers=0), "'layers'"),
         (lambda: model()(PointData(pos=torch.rand(9, 2).double(), x=torch.rand(9, 2).double())), "5 input channels"),
-        (lambda: model("paper", encoder="block")(samples()[0]), "one point set"),
+        (lambda: model(encoder="block")(samples()[0]), "one point set"),
         (lambda: PointwiseMLP(5, 1)(PointData(pos=torch.rand(9, 2))), "5 input channels"),
         (lambda: PointwiseMLP(2, 1)(PointData(pos=torch.rand(9, 2), pos_out=torch.rand(3, 2))), "output points"),
         (lambda: PointwiseMLP(2, 1, layers=0), "'layers'"),
@@ -275,7 +273,7 @@ def test_moments_of_samples_far_apart_in_single_precision():
 def test_the_default_is_that_of_a_configuration(dimension, given):
     built = PiTOptions(lengths="random").build(Shape(dimension + 2, 1, dimension, 0.1, 1.0))
     made = PiT(dimension + 2, 1, **given)
-    assert made.body == built.body and made.body.moments == dimension and not made.body.is_papers
+    assert made.body == built.body and made.body.moments == dimension
     assert made.graphs == built.graphs
     shapes = [{name: value.shape for name, value in part.state_dict().items()} for part in (made, built)]
     assert shapes[0] == shapes[1] and "decoder.attention.moments.weight" in shapes[0]
@@ -284,7 +282,7 @@ def test_the_default_is_that_of_a_configuration(dimension, given):
 def test_the_paper_body_says_so():
     made = PiT(4, 1, 16, 2, body=Body(moments=0))
     built = PiTOptions(body="paper", channels=16, heads=2, lengths="random").build(Shape(4, 1, 2, 0.1, 1.0))
-    assert made.body == built.body and made.body.is_papers
+    assert made.body == built.body
     assert not any("moments" in name for name in made.state_dict())
 
 

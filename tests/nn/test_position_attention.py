@@ -12,9 +12,9 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, Sequential
 
 from pitgeo.data import PointData
-from pitgeo.metric import Metric
-from pitgeo.neighborhood import Neighborhood
-from pitgeo.neighbors import knn, quantile, radius
+from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.neighborhood import Neighborhood
+from pitgeo.graphs.neighbors import knn, quantile, radius
 from pitgeo.nn import PositionAttention
 from pitgeo.nn import position_attention as module
 from pitgeo.testing import (

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
-from pitgeo.baselines import FNO
 from pitgeo.data import PointData
-from pitgeo.neighbors import quantile
+from pitgeo.data.transforms import AttentionGraphs, LatentMesh
+from pitgeo.graphs.neighbors import quantile
+from pitgeo.models import FNO
 from pitgeo.nn import (
     Body,
     GlobalPositionAttention,
@@ -20,7 +21,6 @@ from pitgeo.nn import (
     SelfAttention,
     SelfPositionAttention,
 )
-from pitgeo.transforms import AttentionGraphs, LatentMesh
 from tests.reference import position_attention, squared_distances
 
 ROUNDING = 2e-2
@@ -149,10 +149,10 @@ def test_global_attention_tells_points_apart_that_bfloat16_does_not(kind, backen
     assert float((out.double() - exact).detach().abs().max()) < 2**-6 * float(exact.detach().abs().max())
 
 
-def pit(style="residual", dtype=torch.float32, **body):
+def pit(dtype=torch.float32, **body):
     torch.manual_seed(0)
     graphs = AttentionGraphs(encoder=0.1, decoder=0.2)
-    return PiT(5, 2, 16, 4, graphs, Body(style, layers=2, lengths=(0.1, 1.0), **body)).to(dtype)
+    return PiT(5, 2, 16, 4, graphs, Body(layers=2, lengths=(0.1, 1.0), **body)).to(dtype)
 
 
 def meshes(latent=True):
@@ -164,8 +164,9 @@ def meshes(latent=True):
 SELF = {"attention": ("self", "self_position", "self"), "encoder": "block", "decoder": "block"}
 
 
-@pytest.mark.parametrize("options", [{"style": "paper"}, {"style": "paper", "moments": 2}, {}, SELF])
-def test_models_are_right_to_the_rounding_of_values(options):
+@pytest.mark.parametrize(("options", "times"), [({"moments": 0}, 1), ({}, 1), (SELF, 3)])
+def test_models_are_right_to_the_rounding_of_values(options, times):
+    """Self-attention by values makes its weights of rounded values too."""
     made, data = pit(**options), meshes(latent="attention" not in options)
     made.zero_grad()
     exact = made(data)
@@ -175,10 +176,10 @@ def test_models_are_right_to_the_rounding_of_values(options):
     with autocast():
         out = made(data)
     out.float().square().sum().backward()
-    assert float((out.float() - exact).detach().norm()) < ROUNDING * float(exact.detach().norm())
+    assert float((out.float() - exact).detach().norm()) < times * ROUNDING * float(exact.detach().norm())
     together = torch.cat([(each.grad - slopes[name]).flatten() for name, each in made.named_parameters()])
     whole = torch.cat([slope.flatten() for slope in slopes.values()])
-    assert float(together.norm()) < ROUNDING * float(whole.norm())
+    assert float(together.norm()) < times * ROUNDING * float(whole.norm())
 
 
 @pytest.mark.parametrize("kind", ["pit", "mlp", "fno"])

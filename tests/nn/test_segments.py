@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from pitgeo.nn import segments
-from pitgeo.nn.segments import at_edges, segment_minima, segment_sums
+from pitgeo.nn.kernels import segments
+from pitgeo.nn.kernels.segments import at_edges, segment_minima, segment_sums
 
 POINTER = torch.tensor([0, 3, 3, 4, 9, 9])
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]

@@ -24,9 +24,9 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
-from pitgeo.scaling import Scaling
+from pitgeo.data.scaling import Scaling
 from pitgeo.training import FORMAT, OperatorModule, WorkerLostError, distributed, fit, together
 from pitgeo.training.place import find_place
 

@@ -19,15 +19,15 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.cli import main
-from pitgeo.config import TrainingConfig, load_config
+from pitgeo.cli.main import main
+from pitgeo.config.config import TrainingConfig, load_config
 from pitgeo.mesh import write_mesh
-from pitgeo.models import Shape, build
+from pitgeo.models.registry import Shape, build
 from pitgeo.training import BatchLoader, WorkerLostError, distributed, find_place, read_checkpoint, together
 from pitgeo.training.fit import _shared_cores
 from pitgeo.training.place import Place
 from pitgeo.training.random_state import RandomState
-from tests.datasets.meshes.conftest import small_mesh
+from tests.datasets.folder.conftest import small_mesh
 from tests.training.script import samples, train
 
 ROOT = Path(__file__).parents[2]
@@ -296,7 +296,7 @@ def test_a_run_of_the_command_line_stops_and_goes_on_under_torchrun(tmp_path: Pa
     arguments = [ROOT / "configs" / "meshes.toml", "--quiet", *(part for key in settings for part in ("--set", key))]
     output = tmp_path / "out"
     two = ["--set", "training.devices=2"]
-    run = Launched(tmp_path, [sys.executable, "-m", "pitgeo.cli", "train", *arguments, *two, "--output", output])
+    run = Launched(tmp_path, [sys.executable, "-m", "pitgeo", "train", *arguments, *two, "--output", output])
     run.wait_for(output / "last.ckpt")
     os.kill(run.process.pid, signal.SIGTERM)
     assert run.wait(SHORT) == 128 + signal.SIGTERM

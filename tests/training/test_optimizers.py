@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from pitgeo.baselines.experts import Experts
-from pitgeo.baselines.linear_attention import _HeadNorm
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
+from pitgeo.models.experts import Experts
+from pitgeo.models.linear_attention import _HeadNorm
 from pitgeo.nn import Body, PiT
 from pitgeo.training.optimizers import Optimizers, make_optimizer
 
@@ -126,7 +126,7 @@ class Everything(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.pit = PiT(3, 1, 16, 2, body=Body("residual", layers=1))
+        self.pit = PiT(3, 1, 16, 2, body=Body(layers=1))
         self.experts, self.heads = Experts(16, 16, experts=20), _HeadNorm(2, 8)
         self.norm, self.shift = nn.LayerNorm((4, 16)), nn.Parameter(torch.ones(()))
         self.kernel, self.spectrum = nn.Conv1d(3, 3, 3), nn.Parameter(torch.ones(4, 4, dtype=torch.complex64))

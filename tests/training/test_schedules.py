@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from pitgeo.config import TrainingConfig
+from pitgeo.config.config import TrainingConfig
 from pitgeo.training.schedules import make_schedule
 
 STEPS, RATE = 40, 0.5

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from pitgeo.config import TrainingConfig, parse_config
+from pitgeo.config.config import TrainingConfig, parse_config
 from pitgeo.data import PointData
-from pitgeo.fields import FieldTable, MeshField
-from pitgeo.metrics import relative_error
-from pitgeo.reference import Reference
-from pitgeo.scaling import Scaling
-from pitgeo.surrogate import DEFAULTS
+from pitgeo.data.fields import FieldTable, MeshField
+from pitgeo.data.scaling import Scaling
+from pitgeo.measures.reference import Reference
+from pitgeo.measures.relative_error import relative_error
 from pitgeo.training import OperatorModule
+from pitgeo.workflows.surrogate import DEFAULTS
 
 SIZES = (7, 4, 9)
 REFERENCE = Reference((1.0, -2.0), (0.5, 3.0))

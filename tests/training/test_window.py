@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.config import ConfigError, TrainingConfig, load_config
+from pitgeo.config.config import ConfigError, TrainingConfig, load_config
 from pitgeo.data import PointData
+from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.metrics import relative_error
+from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import PointwiseMLP, Rollout
-from pitgeo.run import dry_run
-from pitgeo.scaling import Scaling
 from pitgeo.training import FORMAT, BatchLoader, InterruptionError, OperatorModule, fit, read_checkpoint
+from pitgeo.workflows.run import dry_run
 from tests.trained import At, rows, send
 
 KNOWN, STEPS, SAMPLES = 3, 6, 5

@@ -1,0 +1,203 @@
+"""Time steps of several ways to do the same work, by turns, each in fresh processes, and tell what came out."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import logging
+import math
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from benchmarks import environment
+from benchmarks.speed.table import GROWING, WORKS
+from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.machine import machine
+from pitgeo.training.checkpoint_io import write_atomic
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to measure.
+
+    Args:
+        rounds: Processes of every way, by turns, so that slow drifts of the machine fall on all alike.
+        repeat: Steps of a process, after one to warm up.
+        threads: Threads of a process.
+        seed: Of weights and data.
+        device: ``"cpu"`` or ``"cuda"``.
+        keep_memory: Have every process keep the memory of tensors that are gone, as pitgeo's commands do.
+
+    Raises:
+        ValueError: If a number is not positive.
+    """
+
+    rounds: int = 3
+    repeat: int = 3
+    threads: int = 1
+    seed: int = 0
+    device: str = "cpu"
+    keep_memory: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "repeat", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"Expected '{name}' to be at least 1 (got {getattr(self, name)})")
+
+
+def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: bool = True) -> dict[str, Any]:
+    """Measure works and write ``speed.json`` and ``speed.md``; other works that the folder holds are kept.
+
+    Memory is the peak resident size of a process, and its growth over that before the first step; on a GPU, what
+    torch allocated.
+
+    Args:
+        names: Of :data:`WORKS`.
+        output: Folder.
+        settings: How to measure.
+        progress: Show a bar.
+
+    Returns:
+        What ``speed.json`` holds.
+
+    Raises:
+        ValueError: If there is no such work.
+        RuntimeError: If a process fails; the message ends with its last lines.
+    """
+    if wrong := [name for name in names if name not in WORKS]:
+        raise ValueError(f"Expected works among {', '.join(WORKS)} (got {', '.join(wrong)})")
+    path = output / "speed.json"
+    known = json.loads(path.read_text(encoding="utf-8"))["works"] if path.exists() else {}
+    output.mkdir(parents=True, exist_ok=True)
+    bar = tqdm(desc="benchmark", total=settings.rounds * sum(len(WORKS[name].ways) for name in names), unit="process",
+               disable=not progress)  # fmt: skip
+    result: dict[str, Any] = {"works": known}
+    with bar:
+        for name in names:
+            runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WORKS[name].ways}
+            for _ in range(settings.rounds):
+                for way in runs:
+                    runs[way].append(_in_process(name, way, settings))
+                    bar.update()
+            known[name] = {
+                "title": WORKS[name].title,
+                "settings": asdict(settings),
+                "ways": {way: _summary(found) for way, found in runs.items()},
+                "machine": machine(),
+                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "versions": versions(),
+            }
+            result = {"works": {work: known[work] for work in WORKS if work in known}}
+            write_json(path, result)  # after every work: what is finished is kept
+            write_atomic(output / "speed.md", format_speed(result).encode())
+    return result
+
+
+def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[str, Any]:
+    """Seconds of every step after the first, and by how many MB they made the peak memory of this process grow."""
+    _forget_peak(device)
+    before = peak_mb(device)
+    seconds = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": seconds[1:], "growth_mb": peak_mb(device) - before, "peak_mb": peak_mb(device)}
+
+
+def format_speed(result: dict[str, Any]) -> str:
+    """The numbers as tables, every way beside the first."""
+    lines = ["# Speed and memory", ""]
+    for name, work in result["works"].items():
+        ours = next(iter(work["ways"].values()))
+        used, computer = work["settings"], work["machine"]
+        cores = f"{computer['processor']}, {computer['cores']} cores"
+        command = [name, *(["--keep-memory"] if used.get("keep_memory") else [])]
+        lines += [
+            f"## {work['title']}",
+            "",
+            "| | s a step (fastest - slowest) | times the first's | growth (peak) of memory, MB | the first's share |",
+            "|---|---|---|---|---|",
+        ]
+        for number, (way, row) in enumerate(work["ways"].items()):
+            times = f"{row['seconds'] / ours['seconds']:.1f}" if number else ""
+            share = f"{ours['growth_mb'] / row['growth_mb']:.0%}" if number else ""
+            lines.append(
+                f"| {way} | {row['seconds']:.3f} ({row['fastest']:.3f} - {row['slowest']:.3f}) | {times} "
+                f"| {row['growth_mb']:,.0f} ({row['peak_mb']:,.0f}) | {share} |"
+            )
+        lines += [
+            "",
+            f"`python scripts/benchmark.py {' '.join(command)}`; {used['rounds']} processes of {used['repeat']} steps "
+            f"each, by turns; {used['threads']} threads, seed {used['seed']}, float32, {used['device']}; {cores}; "
+            f"torch {work['versions']['torch']}; {work['date'][:10]}",
+            "",
+        ]
+    return "\n".join([*lines, *_growth(result["works"])])
+
+
+def _growth(works: dict[str, Any]) -> list[str]:
+    """How time grows with the points, where that was measured."""
+    seconds = {n: works[f"growth_{n}"]["ways"]["pitgeo"]["seconds"] for n in GROWING if f"growth_{n}" in works}
+    lines = [
+        f"From {few:,} to {many:,} points: to the power {math.log(seconds[many] / seconds[few], many / few):.2f}"
+        for few, many in itertools.pairwise(seconds)
+    ]
+    return ["## Growth of a step's time with the points", "", *(f"- {line}" for line in lines), ""] if lines else []
+
+
+def _summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    seconds = [second for run in runs for second in run["seconds"]]
+    return {
+        "seconds": statistics.median(seconds),
+        "fastest": min(seconds),
+        "slowest": max(seconds),
+        **{key: statistics.median(run[key] for run in runs) for key in ("growth_mb", "peak_mb")},
+        "runs": list(runs),
+    }
+
+
+def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
+    numbers = (settings.repeat, settings.threads, settings.seed)
+    command = [sys.executable, "-m", "benchmarks.speed", name, way, *map(str, numbers), settings.device]
+    command += ["--keep-memory"] if settings.keep_memory else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+    if done.returncode:
+        last = "\n".join(done.stderr.strip().splitlines()[-3:])
+        raise RuntimeError(f"Expected {name!r} to be measured with {way!r} (got exit status {done.returncode}: {last})")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _forget_peak(device: str) -> None:
+    """Count the peak anew, so that memory which was had and given back before is not missing in the growth."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    with contextlib.suppress(OSError):  # Linux alone
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def peak_mb(device: str = "cpu") -> float:
+    """The most memory that this process has held so far, in MiB; on a GPU, the most that torch has allocated."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    status = Path("/proc/self/status")  # resource's number is inherited from the process that started this one
+    if status.exists():
+        return int(status.read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

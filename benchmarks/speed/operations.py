@@ -1,0 +1,122 @@
+"""The floating-point operations that a training step cannot do without, and what the machine does at its best.
+
+They are counted as the table in ``docs/speed.md`` says. Elementwise work (activations, exponentials, the optimiser),
+padding, and whatever is computed twice count as waste.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from pitgeo.data import PointData
+from pitgeo.nn import GlobalPositionAttention, PiT, PositionAttention
+from pitgeo.nn.kernels.expansion import terms
+from pitgeo.nn.projection import HeadProjection
+
+_MATRIX = 2048
+_COPY = 2**26  # floats: 256 MB, beyond every cache
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the machine does at its best.
+
+    Args:
+        products: Floating-point operations a second in matrix products.
+        copies: Bytes a second that a copy reads and writes, together.
+    """
+
+    products: float
+    copies: float
+
+
+def machine_rates(repeat: int = 7) -> Rates:
+    """Measure the machine, with the threads that torch has now: the best of some products and copies in float32."""
+    left, right = torch.rand(_MATRIX, _MATRIX), torch.rand(_MATRIX, _MATRIX)
+    product = torch.empty(_MATRIX, _MATRIX)
+    source, target = torch.rand(_COPY), torch.empty(_COPY)
+    seconds: list[list[float]] = [[], []]
+    for _ in range(repeat):
+        start = time.perf_counter()
+        torch.mm(left, right, out=product)
+        middle = time.perf_counter()
+        target.copy_(source)
+        end = time.perf_counter()
+        seconds[0].append(middle - start)
+        seconds[1].append(end - middle)
+    return Rates(2 * _MATRIX**3 / min(seconds[0]), 2 * 4 * _COPY / min(seconds[1]))
+
+
+def training_operations(model: PiT, data: PointData) -> int:
+    """Necessary operations of a forward and a backward pass over a batch, by the table above.
+
+    Args:
+        model: A network that has seen the batch: its global layers have then chosen their forms.
+        data: The batch, with its graphs.
+
+    Raises:
+        ValueError: If the network has attention of another kind than position-attention, or first moments,
+            which are not counted.
+    """
+    if model.body.moments:
+        raise ValueError(
+            f"Expected a network without first moments, whose operations are counted (got moments along "
+            f"{model.body.moments} axes)"
+        )
+    if set(model.body.attention) != {"position"}:
+        raise ValueError(f"Expected position-attention throughout (got {model.body.attention})")
+    samples = data.samples
+    shared = samples if data.x.dim() == 3 else 1
+    rows = {kind: data.points(kind)[0].shape[0] * shared for kind in ("input", "latent", "output")}
+    total = _linear(model.lift, rows["input"], first=True) + _linear(model.head, rows["output"])
+    total += _local(model.encoder, data.graph("encoder").num_edges * shared, rows["input"], rows["latent"])
+    for block in model.processor:
+        total += _global(block, samples, rows["latent"], data.pos.shape[-1])
+    total += _local(model.decoder, data.graph("decoder").num_edges * shared, rows["latent"], rows["output"])
+    if model.output is not None:
+        total += _local(model.output, data.graph("output").num_edges * shared, rows["output"], rows["output"])
+    return total
+
+
+def _linear(module: nn.Module, rows: int, first: bool = False) -> int:
+    """Linear layers of a module, those of its attention left out; the first one's input may have no gradient."""
+    total = 0
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            total += (2 if first else 3) * 2 * rows * part.in_features * part.out_features
+            first = False
+    return total
+
+
+def _projection(value: HeadProjection, rows: int) -> int:
+    return 3 * 2 * rows * value.in_channels * value.out_channels
+
+
+def _local(stage: nn.Module, edges: int, sources: int, targets: int) -> int:
+    layer = stage.attention
+    assert isinstance(layer, PositionAttention)
+    sums = 3 * 2 * edges * layer.value.out_channels
+    return _linear(stage, targets) + _projection(layer.value, sources) + sums
+
+
+def _global(stage: nn.Module, samples: int, rows: int, dimension: int) -> int:
+    layer = stage.attention
+    assert isinstance(layer, GlobalPositionAttention)
+    value, points = layer.value, rows // samples
+    share = value.out_channels // value.heads
+    total = 0
+    if far := len(layer.expanded):
+        count = terms(layer.degree, dimension)
+        read_out = 2 * 2 * rows * count * far * share
+        if far * count <= value.in_channels:
+            moments = far * count * value.in_channels
+            total += 3 * 2 * (rows + samples * share) * moments + read_out
+        else:
+            total += 2 * rows * far * share * (3 * value.in_channels + 2 * count) + read_out
+    if near := value.heads - len(layer.expanded):
+        total += 3 * 2 * near * share * rows * (value.in_channels + points)
+    return total + _linear(stage, rows)

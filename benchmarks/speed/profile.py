@@ -1,0 +1,123 @@
+"""Where the time of a training step goes, and how near it comes to the machine's own rates."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from benchmarks.speed.measure import measure
+from benchmarks.speed.operations import machine_rates, training_operations
+from benchmarks.speed.table import NETWORKS
+from benchmarks.speed.works import network_step
+from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.machine import machine
+from pitgeo.training.checkpoint_io import write_atomic
+
+KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("matrix products", ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")),
+    ("attention kernels", ("flash_attention", "scaled_dot_product")),
+    ("sums over graphs", ("embedding_bag", "pitgeo::", "torch_scatter", "aten::sort", "searchsorted")),
+    ("activations", ("gelu",)),
+    ("copies and gathers", ("copy", "aten::cat", "index", "fill", "zero", "aten::pad", "gather")),
+    ("optimiser", ("addcmul", "addcdiv", "lerp", "_foreach", "sqrt", "adam")),
+    ("elementwise and reductions", ("mul", "add", "sub", "div", "sum", "aten::exp", "softmax", "threshold")),
+)
+"""Operators by what their names hold; the first that fits counts."""
+
+
+@dataclass(frozen=True)
+class _Operator:
+    name: str
+    seconds: float
+    calls: int
+
+
+def run_profile(name: str, output: Path, repeat: int = 5, seed: int = 0) -> dict[str, Any]:
+    """Profile a training step with the threads that torch has now; write ``profile_<name>.json`` and ``.md``.
+
+    Args:
+        name: Of :data:`benchmarks.speed.table.NETWORKS`.
+        output: Folder.
+        repeat: Steps to time, without the profiler.
+        seed: Of weights and data.
+
+    Returns:
+        What the JSON file holds.
+
+    Raises:
+        ValueError: If there is no such network.
+    """
+    if name not in NETWORKS:
+        raise ValueError(f"Expected a network among {', '.join(NETWORKS)} (got {name!r})")
+    torch.set_flush_denormal(True)
+    torch.manual_seed(seed)
+    network = NETWORKS[name]
+    model, data, step = network_step(network, seed)
+    seconds = statistics.median(measure(step, repeat)["seconds"])
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        step()
+    operators = [
+        _Operator(event.key, event.self_cpu_time_total / 1e6, event.count) for event in profiled.key_averages()
+    ]
+    rates, operations = machine_rates(), training_operations(model, data)
+    result = {
+        "network": network.title,
+        "step_seconds": seconds,
+        "operations": operations,
+        "operations_per_second": operations / seconds,
+        "machine_products_per_second": rates.products,
+        "machine_copied_bytes_per_second": rates.copies,
+        "share_of_products": operations / seconds / rates.products,
+        "kinds": _kinds(operators),
+        "operators": [vars(operator) for operator in sorted(operators, key=lambda one: -one.seconds)[:15]],
+        "threads": torch.get_num_threads(),
+        "seed": seed,
+        "machine": machine(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "versions": versions(),
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    write_json(output / f"profile_{name}.json", result)
+    write_atomic(output / f"profile_{name}.md", format_profile(result).encode())
+    return result
+
+
+def format_profile(result: dict[str, Any]) -> str:
+    """A profile as Markdown."""
+    total = sum(result["kinds"].values())
+    lines = [
+        f"# Profile of a training step. {result['network']}",
+        "",
+        f"{result['step_seconds']:.3f} s a step; {result['operations'] / 1e9:,.1f} G necessary operations: "
+        f"{result['operations_per_second'] / 1e9:,.0f} G/s, {result['share_of_products']:.0%} of the machine's "
+        f"{result['machine_products_per_second'] / 1e9:,.0f} G/s in matrix products (copies: "
+        f"{result['machine_copied_bytes_per_second'] / 1e9:.1f} GB/s).",
+        "",
+        "| Kind of work | Share of the step |",
+        "|---|---|",
+        *(f"| {kind} | {seconds / total:.0%} |" for kind, seconds in result["kinds"].items()),
+        "",
+        "| Operator | Share | Calls |",
+        "|---|---|---|",
+        *(f"| `{one['name']}` | {one['seconds'] / total:.1%} | {one['calls']} |" for one in result["operators"]),
+        "",
+        f"- Machine: {result['machine']['processor']}, {result['machine']['cores']} cores, {result['threads']} threads",
+        f"- Date: {result['date']}; torch {result['versions']['torch']}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _kinds(operators: list[_Operator]) -> dict[str, float]:
+    """Seconds of every kind of work, the largest first."""
+    seconds: dict[str, float] = defaultdict(float)
+    for operator in operators:
+        kind = next((kind for kind, names in KINDS if any(name in operator.name for name in names)), "everything else")
+        seconds[kind] += operator.seconds
+    return dict(sorted(seconds.items(), key=lambda item: -item[1]))

@@ -1,0 +1,142 @@
+"""A piece of work, and the ways to do it, pitgeo's first: training steps of networks, and layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GATConv, PointTransformerConv, TransformerConv
+
+from benchmarks.speed.dense_twin import DenseTwin
+from benchmarks.speed.networks import Network
+from pitgeo.data import PointData
+from pitgeo.graphs.neighborhood import Neighborhood
+from pitgeo.graphs.neighbors import knn
+from pitgeo.measures.relative_error import relative_error
+from pitgeo.nn import PiT, PositionAttention
+
+Step = Callable[[], Any]
+Way = Callable[[int, str], Step]
+"""From a seed and a device to one step of the work, which may be called again and again."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A piece of work.
+
+    Args:
+        title: What it is, with its sizes.
+        ways: How to do it; what the others are compared with comes first.
+    """
+
+    title: str
+    ways: Mapping[str, Way]
+
+
+def training(network: Network, dense: tuple[str, ...] = ("recomputed", "kept"), compiled: bool = False) -> Work:
+    """A training step, forward, backward and Adam, of a network and its dense twins, which have its parameters."""
+    ways: dict[str, Way] = {"pitgeo": lambda seed, device: network_step(network, seed, device)[2]}
+    if compiled:
+        ways["pitgeo, compiled"] = partial(compiled_step, network)
+    for name in dense:
+        ways[f"dense, {name}"] = partial(dense_step, network, keep=name == "kept")
+    return Work(f"Training step. {network.title}", ways)
+
+
+def network_step(network: Network, seed: int, device: str = "cpu") -> tuple[PiT, PointData, Step]:
+    """A network, a batch with its graphs, and the training step on them."""
+    pos, x, y = _arrays(network, seed)
+    model, data = network.model(pos.shape[-2]).to(device), network.data(pos, x).to(device)
+    return model, data, _step(model, lambda: model(data).view(y.shape), y.to(device))
+
+
+def compiled_step(network: Network, seed: int, device: str = "cpu") -> Step:
+    """The same step by torch's compiler; the first call compiles."""
+    pos, x, y = _arrays(network, seed)
+    model, data = network.model(pos.shape[-2]).to(device), network.data(pos, x).to(device)
+    program = torch.compile(model, fullgraph=True)
+    return _step(model, lambda: program(model.prepare(data)).view(y.shape), y.to(device))
+
+
+def dense_step(network: Network, seed: int, device: str = "cpu", keep: bool = False) -> Step:
+    """The same step on full matrices."""
+    pos, x, y = _arrays(network, seed)
+    twin = DenseTwin(network.model(pos.shape[-2]), keep).to(device)
+    data = network.data(pos, x)
+    latent = None if data.coincide("input", "latent") else data.points("latent")[0].to(device)
+    if latent is not None and not network.shared:
+        latent = latent.view(len(pos), -1, 2)
+    pos, x = pos.to(device), x.to(device)
+    return _step(twin, lambda: twin(x, pos, latent), y.to(device))
+
+
+def _arrays(network: Network, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    pos = network.positions(seed)
+    size = (network.batch, pos.shape[-2])
+    return pos, torch.rand(*size, network.values), torch.rand(*size, 1)
+
+
+def _step(model: nn.Module, predict: Callable[[], Tensor], y: Tensor) -> Step:
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        relative_error(predict(), y).mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, heads: int = 2) -> Work:
+    """One local layer, forward and backward, values and parameters with gradients."""
+
+    def graph() -> tuple[Tensor, Neighborhood]:
+        pos = torch.rand(points, 2)
+        return pos, knn(pos, pos, neighbors)
+
+    def layer_step(layer: nn.Module, apply: Callable[[Tensor], Tensor], device: str) -> Step:
+        layer.to(device)
+        x = torch.rand(points, channels, device=device, requires_grad=True)
+        slope = torch.rand(points, channels, device=device)
+
+        def step() -> None:
+            layer.zero_grad()
+            x.grad = None
+            apply(x).backward(slope)
+
+        return step
+
+    def ours(seed: int, device: str) -> Step:
+        pos, hood = graph()
+        pos, layer = pos.to(device), PositionAttention(channels, channels, heads)
+        hood = Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
+        return layer_step(layer, lambda x: layer(x, pos, hood), device)
+
+    def theirs(make: Callable[[], nn.Module], takes_positions: bool = False) -> Way:
+        def way(seed: int, device: str) -> Step:
+            pos, hood = graph()
+            pos, edges, layer = pos.to(device), hood.edge_index.to(device), make()
+            if takes_positions:
+                return layer_step(layer, lambda x: layer(x, pos, edges), device)
+            return layer_step(layer, lambda x: layer(x, edges), device)
+
+        return way
+
+    share = channels // heads
+    ways = {
+        "pitgeo": ours,
+        "GATConv": theirs(lambda: GATConv(channels, share, heads, add_self_loops=False)),
+        "TransformerConv": theirs(lambda: TransformerConv(channels, share, heads)),
+        "PointTransformerConv": theirs(
+            lambda: PointTransformerConv(
+                channels, channels, pos_nn=nn.Linear(2, channels), add_self_loops=False
+            ),
+            takes_positions=True,
+        ),
+    }  # fmt: skip
+    title = f"One local layer, forward and backward: {points:,} points, {neighbors} neighbours, {channels} channels, "
+    return Work(f"{title}{heads} heads", ways)

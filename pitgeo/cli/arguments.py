@@ -1,0 +1,106 @@
+"""The arguments of the commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pitgeo.cli.terminal import argument
+
+DEVICES = ("auto", "cpu", "gpu")
+
+
+def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        commands: What each command runs; its name is that of the command.
+    """
+    parser = argparse.ArgumentParser(prog="pitgeo", description="Neural operators on point clouds and meshes.")
+    verbs = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    train = verbs.add_parser("train", help="train a model, evaluate it once on the test set")
+    train.add_argument("config", type=Path, metavar="CONFIG", help="TOML file of the run, as in configs/")
+    train.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="KEY=VALUE",
+        help="change a key, as in training.epochs=5",
+    )
+    train.add_argument("--output", type=Path, metavar="DIR", help="folder of the run (default: runs/<CONFIG's name>)")
+    train.add_argument("--members", type=int, metavar="N", help="train an ensemble, its seeds one after the other")
+    train.add_argument("--resume", action="store_true", help="go on from the folder's last.ckpt")
+    train.add_argument("--overwrite", action="store_true", help="delete an earlier run's files in the folder")
+    train.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print shapes and the number of parameters, and try the model on a sample or two; train nothing",
+    )
+    train.add_argument("--device", choices=DEVICES, help="the same as --set training.device=...")
+    train.add_argument("--precision", choices=("32", "bf16"), help="the same as --set training.precision=...")
+    _add_quiet(train)
+    train.set_defaults(run=commands["train"])
+
+    evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
+    evaluate.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
+    evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
+    evaluate.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="KEY=VALUE",
+        help="change the data, as in data.darcy2d.test=50",
+    )
+    evaluate.add_argument("--split", choices=("train", "validation", "test"), help="default: test")
+    evaluate.add_argument("--files", nargs="+", metavar="MESH", help="in place of a split: any files with the truth")
+    evaluate.add_argument("--parameters", type=Path, metavar="TABLE", help="numbers of these files, .csv or .json")
+    evaluate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_quiet(evaluate)
+    evaluate.set_defaults(run=commands["evaluate"])
+
+    predict = verbs.add_parser("predict", help="predict the fields of mesh files")
+    predict.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
+    predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
+    predict.add_argument(
+        "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"
+    )
+    predict.add_argument("--steps", type=int, metavar="N", help="states to predict, of a model of time series")
+    predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
+    predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_quiet(predict)
+    predict.set_defaults(run=commands["predict"])
+
+    describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
+    describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
+    describe.add_argument("--write", type=Path, metavar="FILE", help="write a configuration to train with, .toml")
+    describe.add_argument("--overwrite", action="store_true", help="replace the file of --write")
+    describe.add_argument("--json", type=Path, metavar="FILE", help="write the same to a JSON file")
+    _add_quiet(describe)
+    describe.set_defaults(run=commands["describe"])
+
+    export = verbs.add_parser("export", help="write a trained model as a program that runs without pitgeo")
+    export.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt or last.ckpt of a run")
+    export.add_argument("file", type=Path, metavar="FILE", help="what to write, .pt2 (torch) or .onnx")
+    export.add_argument(
+        "--outputs",
+        choices=("input", "own"),
+        default="input",
+        help="where values are wanted: at the input points (default), or at points of their own",
+    )
+    export.add_argument(
+        "--attention", choices=("dense", "fused"), default="dense", help="form of global attention (default: dense)"
+    )
+    export.set_defaults(run=commands["export"])
+    return parser
+
+
+def _add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress bars, and nothing file by file")

@@ -1,0 +1,305 @@
+"""One TOML file describes a run; it becomes a typed, frozen :class:`RunConfig`, and every mistake is named."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
+
+from pitgeo.config.messages import messages
+from pitgeo.data.transforms import Compose, UnitBox
+from pitgeo.datasets import DATASETS
+from pitgeo.models.registry import MODELS
+from pitgeo.nn.rollout import check_window
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message names the file, the key and what was expected."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Choice(_Table):
+    """A name from a registry, and a table of options for every name in it."""
+
+    name: str
+
+    @property
+    def options(self) -> Any:
+        """The options of the chosen name."""
+        return getattr(self, self.name)
+
+
+class ScalingConfig(_Table):
+    """What is brought to unit size: the positions, the input values, the targets.
+
+    ``"channel"`` has one mean and scale for all points, ``"point"`` one for every point of a mesh that all share.
+    ``log`` names the inputs and targets, all positive, whose logarithm is scaled.
+    """
+
+    box: Literal["none", "unit"] = "none"
+    inputs: Literal["none", "channel", "point"] = "none"
+    targets: Literal["none", "channel", "point"] = "channel"
+    log: tuple[str, ...] = ()
+
+
+class TrainingConfig(_Table):
+    """How the weights are found.
+
+    ``loss`` is relative to the norm of each target, or, ``variation_l2``, to the variation of its channel on the
+    training set: free of offsets, and defined for a target of zeros (``docs/measures.md``).
+    ``batch_size`` counts the samples of one step on all devices together; ``warmup`` is the share of the steps in which
+    the learning rate rises (not set: 0.3 for ``one_cycle``, else 0); ``clip`` bounds the norm of the gradient;
+    ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
+    ``weight_decay`` of ``adamw`` and ``muon`` spares length scales, biases and norms, that of ``adam`` penalizes all
+    weights, as in the papers;
+    ``devices`` counts those of one machine, ``nodes`` the machines, a process a device; ``start_from`` is a checkpoint
+    of the same model, on perhaps other inputs and targets, to go on from. For big meshes: ``query_points`` bounds the
+    output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
+    activations again in the backward pass, to hold fewer. ``window``, for data that are rolled out, has a step of
+    training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
+    them, as in the paper (:mod:`pitgeo.training.window`). With ``deterministic``, torch uses deterministic algorithms
+    alone, or raises where it has none.
+    """
+
+    epochs: PositiveInt = 100
+    batch_size: PositiveInt = 8
+    loss: Literal["relative_l1", "relative_l2", "variation_l2"] = "relative_l2"
+    optimizer: Literal["adam", "adamw", "muon"] = "adam"
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    schedule: Literal["cosine", "one_cycle", "constant"] = "cosine"
+    warmup: Annotated[float, Field(ge=0, lt=1)] | None = None
+    clip: Annotated[float, Field(gt=0)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    devices: PositiveInt = 1
+    nodes: PositiveInt = 1
+    precision: Literal["32", "bf16"] = "32"
+    start_from: str = ""
+    query_points: PositiveInt | None = None
+    checkpoint_activations: bool = False
+    window: Annotated[int, Field(ge=0)] = 0
+    deterministic: bool = False
+
+    @property
+    def norm(self) -> Literal[1, 2]:
+        """The norm of the loss, and of the validation error."""
+        return 1 if self.loss == "relative_l1" else 2
+
+
+class RunConfig(_Table):
+    """Everything that makes a run.
+
+    ``data`` and ``model`` name an entry of :data:`pitgeo.datasets.DATASETS` and :data:`pitgeo.models.MODELS`; every
+    entry has a table of its own, so that changing the name cannot trip over the other's keys.
+    """
+
+    data: Choice
+    model: Choice
+    scaling: ScalingConfig = ScalingConfig()
+    training: TrainingConfig = TrainingConfig()
+
+    @model_validator(mode="after")
+    def _check(self) -> RunConfig:
+        if self.scaling.box == "unit" and any(getattr(self.model.options, "period", ())):
+            raise ValueError("Expected scaling.box = 'none' with a period, which is a length of the domain as it is")
+        scalings = (self.scaling.inputs, self.scaling.targets)
+        if "point" in scalings and not getattr(self.data.options, "is_regular", True):
+            raise ValueError(
+                f"Expected scaling.inputs and scaling.targets of 'none' or 'channel' with a grading, which moves the "
+                f"points (got {scalings[0]!r} and {scalings[1]!r})"
+            )
+        is_scaled = scalings != ("none", "none")
+        rollout = getattr(self.data.options, "rollout", 1)
+        if rollout > 1 and is_scaled:
+            raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
+        window = self.training.window
+        if window and rollout == 1:
+            raise ValueError(
+                f"Expected no training.window where predictions do not become inputs, as with data.name = "
+                f"{self.data.name!r} (got {window}); leave it out"
+            )
+        if window and self.training.loss == "variation_l2":
+            raise ValueError("Expected training.loss = 'relative_l2' or 'relative_l1' with training.window")
+        if window:
+            check_window(rollout, window)
+        return self
+
+    def transform(self, box_scale: float | None) -> Compose:
+        """What turns a raw sample into what the model takes: latent mesh, graphs, unit box (if it has a scale).
+
+        Points are chosen and searched before they are moved: moving them rounds them, and ties would be lost.
+        """
+        steps: Compose = self.model.options.transform()
+        return steps if box_scale is None else Compose((*steps.transforms, UnitBox(box_scale)))
+
+    def with_data(self, options: Any) -> Self:
+        """The same configuration with other options of its data."""
+        data = self.data.model_copy(update={self.data.name: options})
+        return self.model_copy(update={"data": data})
+
+    def plain(self) -> dict[str, Any]:
+        """The configuration as plain tables, numbers and strings."""
+        return self.model_dump(mode="json")
+
+
+def schema(
+    datasets: Mapping[str, type[BaseModel]] = DATASETS, models: Mapping[str, type[BaseModel]] = MODELS
+) -> type[RunConfig]:
+    """The :class:`RunConfig` of these registries (by default, those of pitgeo, with what was added to them)."""
+    return _schema(tuple(datasets.items()), tuple(models.items()))
+
+
+def load_config(path: str | Path, overrides: Sequence[str] = (), run: type[RunConfig] | None = None) -> RunConfig:
+    """Read a run's TOML file.
+
+    Args:
+        path: The file.
+        overrides: ``"key=value"`` each, the key dotted (``"training.epochs=5"``), the value in TOML or a bare string.
+        run: The schema to check against; ``None`` for :func:`schema`.
+
+    Raises:
+        ConfigError: If the file is missing or is not TOML, a key is unknown or missing, or a value does not fit.
+    """
+    return parse_config(read_toml(Path(path)), overrides, source=str(path), run=run)
+
+
+def read_toml(path: Path, kind: str = "configuration file") -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Args:
+        path: The file.
+        kind: What it is, for the message where there is none.
+
+    Raises:
+        ConfigError: If the file is missing, cannot be read, or is not TOML; the message names it.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.toml")], 1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
+        raise ConfigError(f"{path}: no such {kind}{hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML ({error})") from None
+
+
+def parse_config(
+    table: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    source: str = "configuration",
+    run: type[RunConfig] | None = None,
+    option: str = "--set",
+) -> RunConfig:
+    """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`.
+
+    Messages call an override by ``option``, the flag or argument that it was given by.
+    """
+    run = run or schema()
+    plain = json.loads(json.dumps(table, default=str))
+    sources = {}
+    for override in overrides:
+        key, value = _split(override, option)
+        _put(plain, key, value, f"{option} {override}")
+        sources[key] = f"{option} {override}"
+    try:
+        # JSON's strict mode: no string becomes a number, yet lists become tuples.
+        return run.model_validate_json(json.dumps(plain, default=str), strict=True)
+    except ValidationError as error:
+        raise ConfigError("; ".join(messages(error, run, source, sources))) from None
+
+
+def to_toml(config: RunConfig) -> str:
+    """The configuration as TOML text; reading it again gives an equal one."""
+    lines: list[str] = []
+    _write(config.plain(), (), lines)
+    return "\n".join(lines).strip() + "\n"
+
+
+def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collection[str] = ()) -> list[str]:
+    """Dotted keys in which two plain configurations differ; ``free`` has those that may, or their last parts."""
+    flat = [dict(_flatten(table)) for table in (first, second)]
+    changed = (key for key in flat[0].keys() | flat[1].keys() if flat[0].get(key) != flat[1].get(key))
+    return sorted(key for key in changed if key not in free and key.rpartition(".")[2] not in free)
+
+
+MACHINE = ("training.device", "training.checkpoint_activations", "training.devices", "training.nodes", "root")
+"""Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
+
+
+_Registry = tuple[tuple[str, type[BaseModel]], ...]
+
+
+@lru_cache
+def _schema(datasets: _Registry, models: _Registry) -> type[RunConfig]:
+    return create_model(
+        "RunConfig",
+        __base__=RunConfig,
+        data=(_choice("DataConfig", datasets), ...),
+        model=(_choice("ModelConfig", models), ...),
+    )
+
+
+def _choice(title: str, registry: _Registry) -> type[Choice]:
+    tables: dict[str, Any] = {name: (options, Field(default_factory=options)) for name, options in registry}
+    names: Any = Literal[tuple(name for name, _ in registry)]
+    return create_model(title, __base__=Choice, name=(names, ...), **tables)
+
+
+def _split(override: str, option: str) -> tuple[str, Any]:
+    key, equals, text = override.partition("=")
+    key = key.strip()
+    if not equals or not all(key.split(".")):
+        raise ConfigError(f"{option} {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return key, text.strip()
+    return key, (parsed["value"] if parsed.keys() == {"value"} else text.strip())
+
+
+def _put(table: dict[str, Any], key: str, value: Any, source: str) -> None:
+    *parents, last = key.split(".")
+    for depth, parent in enumerate(parents, 1):
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{source}: {'.'.join(parents[:depth])} is not a table")
+    table[last] = value
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    values = {key: value for key, value in table.items() if not isinstance(value, Mapping) and value is not None}
+    if path and (values or not table):
+        lines += ["", f"[{'.'.join(path)}]"]
+    # JSON's numbers, strings and lists are TOML's too.
+    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            _write(value, (*path, key), lines)

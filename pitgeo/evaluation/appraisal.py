@@ -1,0 +1,266 @@
+"""A trained model beside simple controls, and a verdict: the last part of every evaluation."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pitgeo.controls import Control, TrainingSet, controls_for
+from pitgeo.controls.training_set import same_points
+from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable
+from pitgeo.datasets.data_options import DataOptions
+from pitgeo.datasets.listed_samples import ListedSamples
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.evaluation.scores import measure_samples, predict_samples
+from pitgeo.evaluation.verdict import LEAST_SAMPLES, Influence, Rival, verdict
+from pitgeo.measures.measures import Measures
+from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.prediction.predictor import Predictor
+from pitgeo.training.module import known
+
+log = logging.getLogger(__name__)
+
+Values = NDArray[np.float64]
+MOST_VALUES = 1_000_000
+"""Values of test samples that controls predict at most; of more, some samples are taken."""
+SECONDS = 10.0
+"""Time that permuted inputs may take to predict with, at about the speed of the evaluation."""
+
+
+@dataclass(frozen=True)
+class Appraised:
+    """A model that has predicted test samples.
+
+    Args:
+        predictor: The model, or several.
+        options: Options of its data.
+        samples: The test samples, as they are read.
+        predictions: What it predicted for each.
+    """
+
+    predictor: MeshPredictor
+    options: DataOptions
+    samples: Any
+    predictions: Sequence[Tensor]
+
+    @property
+    def steps(self) -> int:
+        """States that are predicted one after another, of a time series; else 0."""
+        return int(getattr(self.samples, "steps", 0))
+
+    def chosen(self, most: int) -> list[int]:
+        """Numbers of test samples, evenly chosen, of at most so many values together (but at least a few samples)."""
+        count = len(self.samples)
+        size = self.samples[0].y.numel()
+        kept = min(count, max(LEAST_SAMPLES, most // size))
+        return [number * count // kept for number in range(kept)]
+
+    def measured(self, predictions: Sequence[Tensor], numbers: Sequence[int]) -> Measures:
+        """Predictions of the model, or of a control, for test samples of these numbers: all by the same measures."""
+        return measure_samples(self.predictor, _Chosen(self.samples, numbers), predictions)
+
+    def errors(self, numbers: Sequence[int]) -> Values:
+        """The model's errors for test samples of these numbers: relative l2, the mean over targets."""
+        return self.measured([self.predictions[number] for number in numbers], numbers).order()
+
+
+class _Chosen:
+    """Some samples of a data set, as its own."""
+
+    def __init__(self, samples: Any, numbers: Sequence[int]) -> None:
+        self.samples, self.numbers = samples, numbers
+        self.physical = getattr(samples, "physical", False)
+
+    def __getitem__(self, index: int) -> PointData:
+        sample: PointData = self.samples[self.numbers[index]]
+        return sample
+
+    def name(self, index: int) -> str:
+        """What a sample is called."""
+        number = self.numbers[index]
+        return str(self.samples.name(number)) if hasattr(self.samples, "name") else f"sample {number}"
+
+
+def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds: float) -> dict[str, Any]:
+    """What an evaluation says of controls and of the model beside them.
+
+    Args:
+        predictor: The model.
+        appraised: Its test samples and errors.
+        metrics: Its table of epochs, which may be missing.
+        seconds: How long it took to predict the test samples.
+
+    Returns:
+        ``controls`` and ``verdict``; nothing where the training samples cannot be read.
+    """
+    rivals, numbers, controls = compare(appraised)
+    training = predictor.config.training
+    found = verdict(
+        predictor.config.model.name,
+        appraised.errors(numbers),
+        rivals,
+        [] if training.window else _history(metrics),
+        training.schedule,
+        influences(predictor, appraised, seconds),
+    )
+    return {"controls": controls, "verdict": found}
+
+
+def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str, Any]]]:
+    """Fit the controls of a data set to its training samples, and predict test samples with them.
+
+    Returns:
+        The controls, the numbers of the test samples they predicted, and what a report says of them.
+    """
+    samples, numbers = appraised.samples, appraised.chosen(MOST_VALUES)
+    try:
+        known_samples = appraised.options.split_samples("train", progress=False)
+        training = TrainingSet.choose(known_samples, bool(appraised.steps), appraised.options.rollout)
+    except (OSError, ValueError) as error:
+        log.warning("There are no controls: the training samples cannot be read (%s)", error)
+        return [], numbers, []
+    first = training.samples[0]
+    if training.is_shared and not all(same_points(first, samples[number]) for number in numbers):
+        training = replace(training, is_shared=False)
+    rivals, report, fitted = [], [], []
+    for control in controls_for(training):
+        start = time.perf_counter()
+        measured = _measured(control, training, appraised, numbers)
+        if measured is None:
+            continue
+        errors = measured.order()
+        seconds = round(time.perf_counter() - start, 2)
+        rivals.append(Rival(control.name, errors, seconds, control.model))
+        fitted.append(control)
+        note = "; ".join(part for part in (control.note, training.note) if part)
+        report.append(
+            {
+                "name": control.name,
+                "relative_l2": float(errors.mean()),
+                "errors": measured.result(),
+                "samples": len(numbers),
+                "seconds": seconds,
+                "model": control.model,
+                "note": note,
+            }
+        )
+    if rivals and len(training.samples) >= 4 * LEAST_SAMPLES:
+        best = min(range(len(rivals)), key=lambda number: float(rivals[number].errors.mean()))
+        halved = _measured(fitted[best], training.half(), appraised, numbers)
+        rivals[best] = replace(rivals[best], halved=None if halved is None else halved.order())
+    return rivals, numbers, report
+
+
+def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> dict[str, Influence]:
+    """What permuting each input among test samples does to the errors.
+
+    Fields are permuted where samples share their points, numbers of the mesh everywhere; those that are the same in all
+    test samples are left out.
+
+    Args:
+        predictor: The model.
+        appraised: Its test samples and errors.
+        seconds: How long it took to predict all test samples.
+    """
+    samples, steps = appraised.samples, appraised.steps
+    channels = _channels(predictor.table, len(predictor.table.target_labels) if steps else 0)
+    each = max(seconds, 1e-3) / len(samples)
+    count = min(len(samples), int(SECONDS / (each * max(1, len(channels)))))
+    if count < LEAST_SAMPLES:
+        return {}
+    numbers = [number * len(samples) // count for number in range(count)]
+    chosen = [samples[number] for number in numbers]
+    order = np.random.default_rng(0).permutation(count)
+    partner = np.empty(count, np.int64)
+    partner[order] = np.roll(order, 1)  # nobody's own
+    is_shared = all(same_points(chosen[0], sample) for sample in chosen)
+    found, own = {}, appraised.errors(numbers)
+    for name, here in channels.items():
+        values = [sample.x[:, here] for sample in chosen]
+        if not is_shared and not all(bool((value == value[:1]).all()) for value in values):
+            continue
+        if all(torch.equal(value[:1] if not is_shared else value, values[0][: len(value)]) for value in values):
+            continue
+        mixed = [_with(sample, here, values[partner[n]]) for n, sample in enumerate(chosen)]
+        try:
+            given = _in_place_of(samples, mixed, steps)
+            predictions = predict_samples(predictor, given, predictor.config.training.batch_size, False)
+        except ValueError as error:
+            log.debug("No influence of %r was found: %s", name, error)
+            continue
+        predictions = [known(prediction, sample) for prediction, sample in zip(predictions, mixed, strict=True)]
+        found[name] = Influence(appraised.measured(predictions, numbers).order() - own)
+    return found
+
+
+def _measured(control: Control, training: TrainingSet, appraised: Appraised, numbers: Sequence[int]) -> Measures | None:
+    """A control beside the truth; ``None`` where it cannot be fitted, or predicts what is not finite."""
+    try:
+        control.fit(training)
+        predictions = []
+        for number in numbers:
+            sample = appraised.samples[number]
+            steps = appraised.steps
+            prediction = control.roll_out(sample, steps) if steps else control.predict(sample)
+            predictions.append(known(prediction, sample))
+        return appraised.measured(predictions, numbers)
+    except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
+        log.debug("No control of the kind %r: %s", control.name, error)
+        return None
+
+
+def _history(path: Path) -> list[dict[str, float | None]]:
+    """The rows of a table of epochs; none where there is none."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{key: float(text) if text else None for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _channels(table: FieldTable, state: int) -> dict[str, list[int]]:
+    """Channels of every input field, the state at the end left out."""
+    found: dict[str, list[int]] = {}
+    start, total = 0, table.in_channels - state
+    for field in table.inputs:
+        if start + field.channels <= total:
+            found[field.name] = list(range(start, start + field.channels))
+        start += field.channels
+    return found
+
+
+def _with(sample: PointData, channels: Sequence[int], values: Tensor) -> PointData:
+    """A sample with other values in some input channels; a number of the mesh at all points."""
+    sample = copy.copy(sample)
+    sample.x = sample.x.clone()
+    sample.x[:, list(channels)] = values if len(values) == len(sample.x) else values[:1]
+    return sample
+
+
+class _Listed(ListedSamples):
+    """Samples in the place of those of a data set, of as many steps."""
+
+    def __init__(self, samples: list[PointData], steps: int) -> None:
+        super().__init__(samples)
+        self.steps = steps
+
+
+def _in_place_of(owner: Any, samples: list[PointData], steps: int) -> Any:
+    """Samples, as those of a data set are held."""
+    if not isinstance(owner, SharedMesh):
+        return _Listed(samples, steps)
+    result = copy.copy(owner)
+    result.x, result.y = (torch.stack([sample[key] for sample in samples]) for key in ("x", "y"))
+    result.numbers = owner.numbers[: len(samples)]
+    return result

@@ -1,0 +1,181 @@
+"""Pictures and mesh files of an evaluation's best, median and worst sample."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pitgeo.data.fields import FieldTable
+from pitgeo.evaluation import plots
+from pitgeo.measures.measures import Measures
+from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.nn import PiT, PositionAttention
+from pitgeo.prediction.predictor import Predictor
+
+log = logging.getLogger(__name__)
+
+LABELS = {"von_mises": "von Mises stress"}
+"""What targets are called in pictures, where their names do not say."""
+
+LONGEST = 60
+"""Letters of a target in the name of a file: four bytes each, of the 255 that a name may have."""
+
+
+def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
+    """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
+    for which, number in chosen.items() if hasattr(samples, "mesh") else ():
+        for earlier in folder.glob(f"{which}_*.vtu"):
+            earlier.unlink()
+        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", samples.mesh(number))
+
+
+def draw(
+    predictor: Predictor,
+    samples: Any,
+    predictions: Sequence[Tensor],
+    chosen: dict[str, int],
+    result: dict[str, Any],
+    folder: Path,
+    measures: Measures,
+) -> None:
+    """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
+
+    Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
+    in the target. Every field is titled with its own errors in the sample.
+    """
+    channels = getattr(samples, "drawn", range(len(predictor.targets)))
+    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    first = samples[chosen["median"]]
+    axes = first.pos.shape[1]
+    table: FieldTable | None = getattr(samples, "table", None)
+    meshes = _meshes(samples, chosen, table, axes)
+    names = file_names(labels)
+    for channel in channels:
+        label = labels[channel]
+        name = "fields.png" if len(labels) == 1 else f"fields_{names[channel]}.png"
+        text = LABELS.get(label, label.replace("$", r"\$"))  # which begins a formula
+        cases = {
+            f"{_title(which, result)}, {_errors(measures, number, channel)}": number for which, number in chosen.items()
+        }
+        if meshes:
+            _draw_on_meshes(meshes, cases, samples, predictions, channel, table, folder / name, text)
+        elif axes < 3:
+            rows = [_row(title, samples, predictions, number, channel) for title, number in cases.items()]
+            draw_fields = plots.field_triptych if axes == 2 else plots.field_curves
+            draw_fields(rows, folder / name, text)
+        else:
+            log.info("Fields are not drawn: positions have 3 axes, and there are no meshes")
+    prepared = predictor.transform(first)
+    if axes == 2 and not prepared.coincide("input", "latent"):
+        pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
+        plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
+    if scales := head_lengths(predictor.model):
+        shape = predictor.facts["shape"]
+        plots.length_scales(scales, folder / "length_scales.png", shape["spacing"], shape["extent"])
+
+
+def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
+    """Name, kind and lengths of every attention layer that has any."""
+    found = next((part for part in model.modules() if isinstance(part, PiT)), None)
+    if found is None:
+        return []
+    model = found
+    local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
+    return [
+        (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
+        for name, lengths in model.length_scales()
+    ]
+
+
+def _meshes(samples: Any, chosen: dict[str, int], table: FieldTable | None, axes: int) -> dict[int, Mesh]:
+    """Meshes to draw on: those of mesh files, or lines in the plane, whose values are read over their length."""
+    if not hasattr(samples, "mesh") or (table is None and axes != 2):
+        return {}
+    meshes: dict[int, Mesh] = {number: samples.mesh(number) for number in {*chosen.values()}}
+    kinds = {kind for mesh in meshes.values() for kind, _ in mesh.cells}
+    is_curve = bool(kinds) and all(kind.startswith("line") for kind in kinds)
+    return meshes if table is not None or is_curve else {}
+
+
+def _draw_on_meshes(
+    meshes: dict[int, Mesh],
+    cases: dict[str, int],
+    samples: Any,
+    predictions: Sequence[Tensor],
+    channel: int,
+    table: FieldTable | None,
+    output: Path,
+    label: str,
+) -> None:
+    """A target on the cells of meshes; numbers of whole meshes are not drawn."""
+    field = None
+    if table is not None:
+        of_channels = [field for field in table.targets for _ in range(field.channels)]
+        field = of_channels[channel % len(of_channels)]  # of a series, one after the other
+    place = "point" if field is None else field.place
+    if place == "mesh":
+        return
+    rows = []
+    for title, number in cases.items():
+        at = slice(None) if table is None or field is None else table.rows(meshes[number], field)
+        truth, prediction = (values[at, channel].numpy() for values in (samples[number].y, predictions[number]))
+        rows.append(plots.MeshSample(title, meshes[number], place, truth, prediction))
+    try:
+        plots.mesh_fields(rows, output, label)
+    except ImportError as error:
+        log.warning("%s is not drawn: %s", output.name, error)
+
+
+def _title(which: str, result: dict[str, Any]) -> str:
+    case = result[which]
+    name = Path(case["name"]).name if "name" in case else f"sample {case['sample_id']}"
+    name = name.replace("$", r"\$")
+    return f"{which}: {name}"
+
+
+def _errors(measures: Measures, number: int, channel: int) -> str:
+    """The errors of one channel in one sample, for a title."""
+    relative, rmse = measures.of_sample(number, channel)
+    return f"relative l2 {'not defined' if relative is None else f'{relative:.4f}'}, rmse {rmse:.4g}"
+
+
+def file_names(labels: Sequence[str]) -> list[str]:
+    """For every label a name of a file, different from the others, that the file system takes.
+
+    Example:
+        >>> file_names(["von mises", "von/mises", "T"])
+        ['von_mises', 'von_mises_2', 'T']
+    """
+    code, result = sys.getfilesystemencoding(), list[str]()
+    for label in labels:
+        text = label.encode(code, "replace").decode(code)
+        text = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in text)[:LONGEST]
+        name, number = text, 1
+        while name in result:
+            number += 1
+            name = f"{text}_{number}"
+        result.append(name)
+    return result
+
+
+def _row(title: str, samples: Any, predictions: Sequence[Tensor], number: int, channel: int) -> plots.FieldSample:
+    sample = samples[number]
+    polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
+    pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
+    shown = np.ones(len(pos), bool)
+    for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
+        shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
+    return plots.FieldSample(
+        title,
+        None if polygons is None else polygons[shown],
+        pos[shown],
+        sample.y[:, channel].numpy()[shown],
+        predictions[number][:, channel].numpy()[shown],
+    )

@@ -1,0 +1,82 @@
+"""Errors as a table to print: what fits a screen; the rest is in ``evaluation.json``."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+COLUMNS = (
+    ("rmse", "pooled"),
+    ("largest_absolute", "pooled"),
+    ("r2", "pooled"),
+    ("relative_l2", "mean"),
+    ("variation_l2", "pooled"),
+)
+"""Errors in the table, and which of their numbers."""
+LEGEND = "relative l2: mean over samples; the others: all points of all samples. See docs/measures.md"
+MOST = 24
+"""Rows of a table at most: more are cut out of its middle."""
+WIDTH = 100
+NAME = 30
+
+
+def heading(name: str) -> str:
+    """What an error is called in tables and pictures: as in JSON, with spaces."""
+    return name.replace("_", " ")
+
+
+def rows(errors: Mapping[str, Any], indent: str = "  ") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every target with its errors, and below a vector its components."""
+    for target, entry in errors.items():
+        yield target, entry
+        for component, numbers in entry.get("components", {}).items():
+            yield f"{indent}{component}", numbers
+
+
+def number(entry: Mapping[str, Any], name: str, which: str) -> float | None:
+    """A number of a target, ``None`` where it is not defined or the evaluation has none."""
+    found: float | None = entry.get(name, {}).get(which)
+    return found
+
+
+def reasons(errors: Mapping[str, Any], columns: Sequence[tuple[str, str]] = COLUMNS) -> list[str]:
+    """Why cells of a table are empty, each reason once."""
+    found: dict[str, list[str]] = {}
+    for target, entry in rows(errors, ""):
+        for name, which in columns:
+            part = entry.get(name, {})
+            if which in part and part[which] is None and part.get("reason"):
+                found.setdefault(f"{heading(name)}: {part['reason']}", []).append(target)
+    return [f"{', '.join(targets[:3])}{', ...' * (len(targets) > 3)}: no {text}" for text, targets in found.items()]
+
+
+def format_errors(errors: Mapping[str, Any]) -> list[str]:
+    r"""The lines of a table of errors.
+
+    Args:
+        errors: What :meth:`pitgeo.measures.measures.Measures.result` gave.
+
+    Example:
+        >>> entry = {name: {"mean": 0.125, "pooled": 0.25} for name, _ in COLUMNS}
+        >>> entry["r2"] = {"mean": None, "pooled": None, "reason": "the truth is the same everywhere in a.vtu"}
+        >>> print("\n".join(format_errors({"heat": entry})))
+        target       rmse  largest absolute         r2  relative l2  variation l2
+        heat         0.25              0.25          -        0.125          0.25
+        relative l2: mean over samples; the others: all points of all samples. See docs/measures.md
+        heat: no r2: the truth is the same everywhere in a.vtu
+    """
+    every = [(name if len(name) <= NAME else f"{name[: NAME - 3]}...", entry) for name, entry in rows(errors)]
+    width = max([6, *(len(name) for name, _ in every)])
+    widths = [max(9, len(heading(name))) for name, _ in COLUMNS]
+    head = (heading(name).rjust(size) for (name, _), size in zip(COLUMNS, widths, strict=True))
+    lines = [f"{'target':{width}}  {'  '.join(head)}"]
+    body = []
+    for name, entry in every:
+        values = (number(entry, *column) for column in COLUMNS)
+        cells = ("-" if value is None else f"{value:.4g}" for value in values)
+        body.append(f"{name:{width}}  {'  '.join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))}")
+    if len(body) > MOST:
+        body[MOST // 2 : -(MOST // 2)] = [f"... {len(body) - MOST} more rows ..."]
+    texts = [LEGEND, *reasons(errors)[:3]]
+    return [*lines, *body, *(line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  "))]

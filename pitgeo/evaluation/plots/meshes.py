@@ -1,0 +1,64 @@
+"""Pictures of fields on meshes: truth, prediction, error, on the cells as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pitgeo.evaluation.plots.arcs import Curves
+from pitgeo.evaluation.plots.chains import chains
+from pitgeo.evaluation.plots.drawn import DrawnField, MeshSample
+from pitgeo.evaluation.plots.grid import Grid
+from pitgeo.evaluation.plots.panels import Plane, Space
+from pitgeo.evaluation.plots.style import color_limits, save
+
+__all__ = ["MeshSample", "mesh_fields"]
+
+
+def mesh_fields(rows: Sequence[MeshSample], output: Path | str, label: str = "value") -> Path | None:
+    """Draw truth, prediction and absolute error of each sample, one sample a row.
+
+    Meshes in the plane are drawn with their cells, those on a line and curves in the plane as values over the position
+    or the arc length, meshes in space by VTK from outside; meshes without cells as dots. Truth and prediction share
+    their colours; all rows share those of the error. Arrows on the colour bars are those of
+    :func:`~pitgeo.evaluation.plots.field_triptych`.
+
+    Args:
+        rows: What to draw.
+        output: The PNG file to write.
+        label: Name and unit of the field.
+
+    Returns:
+        The file written; ``None`` (and a warning in the log) if a mesh is in space and VTK cannot draw here.
+
+    Raises:
+        ValueError: If there is no row, or the number of values is not that of the points or cells.
+        ImportError: If a mesh is in space and PyVista is not installed.
+    """
+    if not rows:
+        raise ValueError("Expected 'rows' to hold at least one sample (got none)")
+    fields = [DrawnField(row) for row in rows]
+    errors = [field.error for field in fields if field.error is not None]
+    limits = color_limits(np.concatenate(errors), start=0.0) if errors else None
+    drawers = [_drawer(field, limits) for field in fields]
+    if any(isinstance(drawer, Space) and drawer.pictures is None for drawer in drawers):
+        return None
+    titles, aspects = [field.title for field in fields], [drawer.aspect for drawer in drawers]
+    grid = Grid(titles, aspects, 3 if errors or any(isinstance(drawer, Curves) for drawer in drawers) else 1)
+    for number, drawer in enumerate(drawers):
+        grid.name(number)
+        drawer.draw(grid, number, label)
+    return save(grid.figure, output)
+
+
+def _drawer(field: DrawnField, errors: tuple[float, float] | None) -> Curves | Plane | Space:
+    axes = field.mesh.points.shape[1]
+    if axes == 3:
+        return Space(field, errors)
+    if axes == 1:
+        return Curves(field, None)
+    if field.dimension == 1 and (curves := chains(field.segments)) is not None:
+        return Curves(field, curves)
+    return Plane(field, errors)

@@ -1,0 +1,117 @@
+"""Rows of pictures in colours: truth, prediction, error on meshes in the plane and in space."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PolyCollection
+from matplotlib.tri import Triangulation
+from numpy.typing import NDArray
+
+from pitgeo.evaluation.plots.cells import boundary, triangles
+from pitgeo.evaluation.plots.drawn import DrawnField
+from pitgeo.evaluation.plots.grid import Grid
+from pitgeo.evaluation.plots.space import Colors, render
+from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS
+
+EDGES_DRAWN = 2000
+"""Edges of cells are drawn where there are at most this many."""
+
+
+class Panels(ABC):
+    """A row of three pictures with colours: truth, prediction, error."""
+
+    def __init__(self, field: DrawnField, errors: tuple[float, float] | None, aspect: float) -> None:
+        self.field, self.errors = field, errors
+        self.aspect = aspect
+
+    def colors(self) -> list[tuple[str, Colors]]:
+        """Name, values and colours of every picture of this row."""
+        field = self.field
+        found = [("prediction", Colors(field.prediction, FIELD_COLORS, field.limits))]
+        if field.truth is not None and field.error is not None and self.errors is not None:
+            found.insert(0, ("truth", Colors(field.truth, FIELD_COLORS, field.limits)))
+            found.append(("absolute error", Colors(field.error, ERROR_COLORS, self.errors)))
+        return found
+
+    def draw(self, grid: Grid, row: int, label: str) -> None:
+        """Draw the row; a prediction alone in the middle."""
+        pictures, field = self.colors(), self.field
+        axes = grid.panels(row)
+        for ax in axes:
+            ax.set_axis_off()
+        axes = axes if len(pictures) == len(axes) else axes[len(axes) // 2 : len(axes) // 2 + 1]
+        for number, (ax, (name, colors)) in enumerate(zip(axes, pictures, strict=True)):
+            self.picture(ax, number, colors)
+            ax.set_title(name, fontsize=9)
+        error = None if field.error is None or self.errors is None else (self.errors, field.error)
+        grid.bars(row, label, (field.limits, field.known), error)
+
+    @abstractmethod
+    def picture(self, ax: Axes, number: int, colors: Colors) -> None:
+        """Draw one of the pictures."""
+
+
+class Plane(Panels):
+    """A mesh in the plane, with its cells; branching curves as lines, points without cells as dots."""
+
+    def __init__(self, field: DrawnField, errors: tuple[float, float] | None) -> None:
+        points, blocks = field.mesh.points, field.blocks
+        used = np.unique(np.concatenate([block.corners.ravel() for block in blocks])) if blocks else slice(None)
+        self.low, self.high = points[used].min(0), points[used].max(0)
+        box = np.maximum(self.high - self.low, 1e-30)
+        super().__init__(field, errors, float(np.clip(box[1] / box[0], 0.15, 2.0)))
+        if field.dimension == 2:
+            self.corners, self.owners = triangles(blocks)
+            self.outline = points[boundary(blocks)]
+
+    def picture(self, ax: Axes, number: int, colors: Colors) -> None:
+        """Draw one of the pictures."""
+        points, field = self.field.mesh.points, self.field
+        values: NDArray[np.float64] = np.ma.masked_invalid(colors.values)
+        drawn: Collection
+        if field.dimension == 2:
+            if field.place == "cell":  # every triangle gets corners of its own, all of the cell's value
+                corners, at = np.arange(self.corners.size).reshape(-1, 3), points[self.corners.ravel()]
+                values = np.repeat(values[self.owners], 3)
+            else:
+                corners, at = self.corners, points
+            drawn = ax.tripcolor(Triangulation(at[:, 0], at[:, 1], corners), values, shading="gouraud")
+            if sum(len(block.corners) for block in field.blocks) <= EDGES_DRAWN:
+                for block in field.blocks:
+                    ax.add_collection(
+                        PolyCollection(
+                            list(points[block.corners]), facecolors="none", edgecolors="#00000026", linewidths=0.3
+                        )
+                    )
+            ax.add_collection(LineCollection(list(self.outline), colors="#555555", linewidths=0.5, capstyle="round"))
+        elif field.dimension == 1:
+            ends = field.segments
+            drawn = LineCollection(list(points[ends]), linewidths=3.0, capstyle="round")
+            drawn.set_array(values[ends].mean(1) if field.place == "point" else values[field.numbers])
+            ax.add_collection(drawn)
+        else:
+            size = float(np.clip(9000 / len(points), 0.3, 20))
+            drawn = ax.scatter(points[:, 0], points[:, 1], c=values, s=size, linewidths=0)
+        drawn.set_cmap(colors.map)
+        drawn.set_clim(*colors.limits)
+        margin = 0.02 * float((self.high - self.low).max())
+        ax.set_xlim(self.low[0] - margin, self.high[0] + margin)
+        ax.set_ylim(self.low[1] - margin, self.high[1] + margin)
+        ax.set_aspect("equal")
+
+
+class Space(Panels):
+    """A mesh in space."""
+
+    def __init__(self, field: DrawnField, errors: tuple[float, float] | None) -> None:
+        super().__init__(field, errors, 1.0)
+        self.pictures = render(field.mesh, field.place, [colors for _, colors in self.colors()])
+        if self.pictures is not None:
+            super().__init__(field, errors, self.pictures[0].shape[0] / self.pictures[0].shape[1])
+
+    def picture(self, ax: Axes, number: int, colors: Colors) -> None:
+        """Draw one of the pictures."""
+        ax.imshow((self.pictures or [])[number], interpolation="antialiased")

@@ -1,0 +1,236 @@
+"""Meshes in space, drawn off screen by VTK: one view, a picture for every set of colours."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.evaluation.plots.cells import largest_cells
+from pitgeo.mesh import Mesh
+from pitgeo.mesh.vtk.pyvista_extra import pyvista
+
+log = logging.getLogger(__name__)
+
+THIN = 0.05
+"""A thing is seen from its flat side if its smallest extent is below this share of its largest."""
+EDGES_DRAWN = 1000
+"""Edges of cells are drawn on surfaces of at most this many."""
+CREASE = 40.0
+"""Degrees between faces from which their edge is drawn: without shades it shows the shape."""
+LINED = 500_000
+"""Creases are sought on surfaces of at most this many cells: they cost time and memory."""
+
+PROBE = """
+from vtkmodules.vtkRenderingCore import vtkRenderWindow, vtkRenderer
+import vtkmodules.vtkRenderingOpenGL2
+window = vtkRenderWindow()
+window.SetOffScreenRendering(1)
+window.AddRenderer(vtkRenderer())
+window.Render()
+"""
+
+
+class View(NamedTuple):
+    """A camera without perspective.
+
+    Args:
+        direction: Unit vector from the thing to the camera.
+        up: Unit vector that points up in the picture.
+    """
+
+    direction: NDArray[np.float64]
+    up: NDArray[np.float64]
+
+    @property
+    def right(self) -> NDArray[np.float64]:
+        """Unit vector that points to the right in the picture."""
+        right: NDArray[np.float64] = np.cross(self.up, self.direction)
+        return right
+
+
+class Colors(NamedTuple):
+    """Values on points or cells, and how they become colours."""
+
+    values: NDArray[np.float64]
+    map: str
+    limits: tuple[float, float]
+
+
+def render(
+    mesh: Mesh, place: Literal["point", "cell"], pictures: Sequence[Colors], width: int = 1080
+) -> list[NDArray[np.uint8]] | None:
+    """Draw a mesh in space several times, from the same place.
+
+    Only the surface of solids is handed to VTK. High-order cells are drawn by their corners.
+
+    Args:
+        mesh: A mesh whose positions have three axes; without cells its points are drawn.
+        place: Where the values are.
+        pictures: Values of every point or cell of the mesh, and their colours.
+        width: Width in pixels, about twice what is shown, which smooths edges; the height follows from the mesh.
+
+    Returns:
+        Pictures ``[height, width, 3]``, or ``None`` (and a warning in the log) where this machine cannot draw them.
+
+    Raises:
+        ImportError: If PyVista is not installed.
+    """
+    vtk = pyvista()
+    if not can_render():
+        log.warning("Pictures of meshes in space are left out: VTK cannot draw here (no OpenGL, EGL or OSMesa)")
+        return None
+    with _quiet():
+        surface, origin = _surface(_grid(mesh), place)
+        points = np.asarray(surface.points, dtype=float)
+        view = best_view(points)
+        across, up = points @ view.right, points @ view.up
+        box = max(float(np.ptp(across)), 1e-30), max(float(np.ptp(up)), 1e-30)
+        aspect = float(np.clip(box[1] / box[0], 0.2, 1.25))
+        size = width, max(round(width * aspect), 1)
+        plotter = vtk.Plotter(off_screen=True, window_size=size)
+        try:
+            plotter.background_color = "white"
+            center = (np.ptp(across) / 2 + across.min()) * view.right + (np.ptp(up) / 2 + up.min()) * view.up
+            depth = points @ view.direction
+            center = center + (np.ptp(depth) / 2 + depth.min()) * view.direction
+            plotter.camera.focal_point = center
+            plotter.camera.position = center + view.direction * 2 * max(*box, float(np.ptp(depth)))
+            plotter.camera.up = view.up
+            plotter.enable_parallel_projection()
+            plotter.parallel_scale = 0.515 * max(box[1], box[0] * aspect)
+            return [_draw(plotter, surface, place, colors, origin) for colors in pictures]
+        finally:
+            plotter.close()
+
+
+def best_view(points: NDArray[np.float64]) -> View:
+    """Where to look from: onto the flat side of thin things, else from above one corner.
+
+    Thin things lie with their longer side across the picture. Of others the shortest axis points up, the third if there
+    is no clearly shortest, and the camera faces the broader side.
+
+    Args:
+        points: Positions ``[N, 3]``.
+    """
+    centred = points - points.mean(0)
+    principal = np.linalg.eigh(centred.T @ centred)[1].T[::-1]
+    for axes in (np.eye(3), principal):
+        sizes = np.ptp(centred @ axes.T, axis=0)
+        if sizes.min() >= THIN * sizes.max():
+            continue
+        normal = len(sizes) - 1 - int(sizes[::-1].argmin())
+        first, second = (axis for axis in range(3) if axis != normal)
+        upward, other = (first, second) if sizes[first] < 0.8 * sizes[second] else (second, first)
+        direction = axes[normal]
+        if np.cross(axes[upward], direction) @ axes[other] < 0:
+            direction = -direction
+        return View(direction, axes[upward])
+    sizes = np.ptp(points, axis=0)
+    order = np.argsort(sizes, kind="stable")
+    upward = int(order[0]) if sizes[order[0]] < 0.9 * sizes[order[1]] else 2
+    short, long = sorted((axis for axis in range(3) if axis != upward), key=lambda axis: sizes[axis])
+    axes = np.eye(3)
+    direction = axes[short] + 0.6 * axes[long] + 0.6 * axes[upward]
+    direction /= np.linalg.norm(direction)
+    up = axes[upward] - (axes[upward] @ direction) * direction
+    return View(direction, up / np.linalg.norm(up))
+
+
+@lru_cache(maxsize=1)
+def can_render() -> bool:
+    """Whether VTK can draw on this machine; tried once, in a process of its own, since VTK crashes where it cannot."""
+    try:
+        tried = subprocess.run([sys.executable, "-c", PROBE], check=False, capture_output=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0
+
+
+def _grid(mesh: Mesh) -> Any:
+    """The cells of the highest dimension, by their corners, as a PyVista grid; the points where there are no cells."""
+    dimension, blocks = largest_cells(mesh)
+    if dimension == 0:
+        count = len(mesh.points)
+        cells = np.stack([np.ones(count, np.int64), np.arange(count)], 1).ravel()
+        return pyvista().UnstructuredGrid(cells, np.ones(count, np.uint8), mesh.points)
+    rows = [
+        np.concatenate([np.full((len(block.corners), 1), block.corners.shape[1]), block.corners], 1).ravel()
+        for block in blocks
+    ]
+    kinds = np.concatenate([np.full(len(block.corners), block.vtk, np.uint8) for block in blocks])
+    grid = pyvista().UnstructuredGrid(np.concatenate(rows), kinds, mesh.points)
+    grid.cell_data["number"] = np.concatenate([block.numbers for block in blocks])
+    return grid
+
+
+def _surface(grid: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[np.int64]]:
+    """What of a grid can be seen, and the point or cell of the mesh that each of its points or cells was."""
+    from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
+
+    grid.point_data["number"] = np.arange(grid.n_points)
+    extract = vtkGeometryFilter()
+    extract.SetInputData(grid)
+    extract.Update()
+    surface = pyvista().wrap(extract.GetOutput())
+    origin = np.asarray((surface.point_data if place == "point" else surface.cell_data)["number"])
+    return surface, origin
+
+
+def _draw(
+    plotter: Any, surface: Any, place: Literal["point", "cell"], colors: Colors, origin: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    values = colors.values[origin]
+    flat = surface.GetNumberOfPolys() > 0
+    (surface.point_data if place == "point" else surface.cell_data)["drawn"] = values
+    edges = flat and surface.n_cells <= EDGES_DRAWN
+    actor = plotter.add_mesh(
+        surface,
+        scalars="drawn",
+        preference=place,
+        cmap=colors.map,
+        clim=colors.limits,
+        nan_color="#d9d9d9",
+        show_scalar_bar=False,
+        interpolate_before_map=True,
+        lighting=False,  # shades would change the colours, which are to be read
+        show_edges=edges,
+        edge_color="black",
+        edge_opacity=0.15,
+        line_width=1.5 if flat else 5.0,
+        point_size=float(np.clip(600 / np.sqrt(surface.n_points), 2, 14)),
+        render_points_as_spheres=not flat,
+        reset_camera=False,
+    )
+    creases = surface.extract_feature_edges(CREASE) if flat and surface.n_cells <= LINED else None
+    outline = None
+    if creases is not None and creases.n_cells:
+        outline = plotter.add_mesh(creases, color="#333333", line_width=2, lighting=False, reset_camera=False)
+    plotter.renderer.ResetCameraClippingRange()
+    picture = np.array(plotter.screenshot(return_img=True), dtype=np.uint8)
+    for drawn in (actor, outline):
+        if drawn is not None:
+            plotter.remove_actor(drawn, reset_camera=False)
+    return picture
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what VTK writes to the console from C++ to itself, such as that there is no screen."""
+    from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
+
+    shown, level = vtkObject.GetGlobalWarningDisplay(), vtkLogger.GetCurrentVerbosityCutoff()
+    vtkObject.SetGlobalWarningDisplay(0)
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        yield
+    finally:
+        vtkObject.SetGlobalWarningDisplay(shown)
+        vtkLogger.SetStderrVerbosity(level)

@@ -1,0 +1,95 @@
+"""Predictions for the samples of a data set, and how far they are off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.measures.measures import Measures
+from pitgeo.measures.relative_error import at_rest
+from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.prediction.predictor import Predictor
+
+Split = Literal["train", "validation", "test"]
+SPLITS = ("train", "validation", "test")
+
+
+def read_split(options: DataOptions, name: str, split: str, progress: bool) -> Samples:
+    """The samples of a split.
+
+    Raises:
+        ValueError: If the split is unknown or empty.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"Expected 'split' to be one of {SPLITS} (got {split!r})")
+    samples = options.split_samples(split, progress)
+    if len(samples) == 0:
+        raise ValueError(f"Expected the {split} split of {name!r} to hold samples (got none)")
+    return samples
+
+
+def predict_samples(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:
+    """Values at the output points of every sample, ``size`` samples at a time.
+
+    Raises:
+        ValueError: If a prediction is not finite.
+    """
+    predictions: list[Tensor] = []
+    if isinstance(samples, SharedMesh):
+        samples = samples.with_transform(predictor.transform)
+    with tqdm(
+        total=len(samples), desc="predict", unit="sample", disable=not progress or not sys.stderr.isatty()
+    ) as bar:
+        for start in range(0, len(samples), size):
+            numbers = range(start, min(start + size, len(samples)))
+            batch = [samples[number] for number in numbers]
+            if isinstance(samples, SharedMesh):
+                parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
+            else:
+                points = [sample.y.shape[0] for sample in batch]
+                parts = predictor.predict(batch, getattr(samples, "steps", 0)).split_with_sizes(points)
+            for sample, prediction in zip(batch, parts, strict=True):
+                if not bool(torch.isfinite(prediction).all()):
+                    raise ValueError(
+                        f"Expected finite predictions (got NaN or infinity in sample {sample.get('sample_id')}); the "
+                        f"model has diverged: evaluate an earlier checkpoint, or train with a lower learning rate"
+                    )
+                predictions.append(prediction)
+            bar.update(len(batch))
+    return predictions
+
+
+def measure_samples(predictor: MeshPredictor, samples: Any, predictions: Sequence[Tensor]) -> Measures:
+    """Errors of predictions for the samples of a data set, in their order."""
+    found = predictor.measures()
+    for number, prediction in enumerate(predictions):
+        sample = samples[number]
+        name = samples.name(number) if hasattr(samples, "name") else f"sample {int(sample.get('sample_id', number))}"
+        is_physical = getattr(samples, "physical", False)  # positions on a reference grid are inputs
+        pos = sample.x if is_physical else sample.points("output")[0]
+        found.add(name, sample.y, prediction, sample.get("y_mask"), pos)
+    return found
+
+
+def resting(predictor: Predictor, samples: Any) -> dict[str, list[int]]:
+    """Numbers of the samples in which a target is zero, or next to it, by the target."""
+    module, found = predictor.module, dict[str, list[int]]()
+    if module.typical is None:
+        return found
+    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    for number in range(len(samples)):
+        sample = samples[number]
+        steps = sample.y.shape[1] // len(module.typical)
+        groups = None if module.groups is None else [*module.groups] * steps
+        rests = at_rest(sample.y, module.typical.cpu().repeat(steps), groups)
+        for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
+            if is_at_rest:
+                found.setdefault(label, []).append(int(sample.get("sample_id", number)))
+    return found

@@ -1,7 +1,0 @@
-"""The fields of meshes as inputs and targets of a model."""
-
-from pitgeo.fields.mesh_field import MeshField
-from pitgeo.fields.reading import PLACES, cells_from_points, field_values, find_field, points_from_cells
-from pitgeo.fields.table import FieldTable
-
-__all__ = ["PLACES", "FieldTable", "MeshField", "cells_from_points", "field_values", "find_field", "points_from_cells"]

@@ -1,0 +1,1 @@
+"""Points and graphs: distances, neighbour search, neighborhoods, farthest points, quadrature."""

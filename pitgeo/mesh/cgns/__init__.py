@@ -1,0 +1,1 @@
+"""CGNS files on HDF5."""

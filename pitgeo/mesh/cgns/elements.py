@@ -1,0 +1,195 @@
+"""Elements of CGNS files: sections of one type, of mixed types and of polygons, as blocks of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cgns.nodes import Node, Numbers
+from pitgeo.mesh.notes import Note
+
+MIXED, NGON, NFACE = 20, 22, 23
+
+
+class Kind(NamedTuple):
+    """A type of elements.
+
+    Args:
+        name: What the cells are called here.
+        size: How many nodes an element of CGNS has.
+        order: The places of the nodes of a cell among those of the element; the same if empty.
+    """
+
+    name: str
+    size: int
+    order: tuple[int, ...] = ()
+
+
+KINDS = {
+    2: Kind("vertex", 1),
+    3: Kind("line", 2),
+    4: Kind("line3", 3),
+    5: Kind("triangle", 3),
+    6: Kind("triangle6", 6),
+    7: Kind("quad", 4),
+    8: Kind("quad8", 8),
+    9: Kind("quad9", 9),
+    10: Kind("tetra", 4),
+    11: Kind("tetra10", 10),
+    12: Kind("pyramid", 5),
+    13: Kind("pyramid13", 14, tuple(range(13))),
+    14: Kind("wedge", 6),
+    15: Kind("wedge15", 15, (*range(9), 12, 13, 14, 9, 10, 11)),
+    16: Kind("wedge18", 18, (*range(9), 12, 13, 14, 9, 10, 11, 15, 16, 17)),
+    17: Kind("hexahedron", 8),
+    18: Kind("hexahedron20", 20, (*range(12), 16, 17, 18, 19, 12, 13, 14, 15)),
+    19: Kind("hexahedron27", 27, (*range(12), 16, 17, 18, 19, 12, 13, 14, 15, 24, 22, 21, 23, 20, 25, 26)),
+    21: Kind("pyramid13", 13),
+}
+"""Types of elements by their numbers."""
+
+WINDOW = 100_000
+"""Numbers of a table of mixed elements that are looked at together."""
+
+SPLIT = "split them into tetrahedra in ParaView, or in the program that wrote them"
+BASE = Note("left out", "the node in the middle of the base of pyramids of 14 nodes is a point, but no node of them")
+
+
+class Block(NamedTuple):
+    """Cells of one type.
+
+    Args:
+        kind: The name of the type.
+        nodes: Points from 0, ``[cells, nodes]``.
+        numbers: The numbers of the elements in the file.
+    """
+
+    kind: str
+    nodes: Numbers
+    numbers: Numbers
+
+
+class Section(NamedTuple):
+    """A section of elements: its name, and its cells, a block a type."""
+
+    name: str
+    first: int
+    last: int
+    blocks: list[Block]
+
+    @property
+    def dimension(self) -> int:
+        """The highest dimension of its cells."""
+        return max((dimension(block.kind) for block in self.blocks), default=0)
+
+
+def read_sections(zone: Node, points: int, notes: list[Note]) -> list[Section]:
+    """All sections of a zone, in the order of the numbers of their elements.
+
+    Args:
+        zone: The zone.
+        points: How many points it has.
+        notes: Gets a note if nodes are left out.
+
+    Raises:
+        ValueError: If sections have elements that are not known, numbers in common, or nodes that are no points.
+    """
+    sections = sorted((_section(node, points, notes) for node in zone.all("Elements_t")), key=lambda s: s.first)
+    for before, section in pairwise(sections):
+        if section.first <= before.last:
+            got = f"number {section.first} in {before.name!r} and {section.name!r}"
+            raise zone.refusal("every element in one section", got)
+    return sections
+
+
+def _section(node: Node, points: int, notes: list[Note]) -> Section:
+    kind = int(next(iter(node.numbers()), -1))
+    first, last = (int(number) for number in node.needed("ElementRange").numbers(2))
+    count = last - first + 1
+    if first < 1 or count < 0:
+        raise node.refusal("a range of elements from 1 on", f"{first} to {last}")
+    rind = node.named("Rind")
+    if rind is not None and rind.numbers().any():
+        raise node.refusal("no rind elements", rind.numbers().tolist()[:4], "write the mesh without them")
+    if kind == NFACE:
+        raise node.refusal("cells of known types", "polyhedra", SPLIT)
+    if kind not in KINDS and kind not in (MIXED, NGON):
+        raise node.refusal("elements of first or second order", f"the type {kind}", "convert them")
+    table = node.needed("ElementConnectivity")
+    if kind in KINDS:
+        if table.size != count * KINDS[kind].size:
+            expected = f"{count:,} x {KINDS[kind].size} nodes of elements"
+            raise table.refusal(expected, f"{table.size:,}", "the file is damaged: write it again")
+        rows = table.numbers().reshape(count, KINDS[kind].size)
+        blocks = [_block(node, kind, rows, np.arange(first, last + 1), points, notes)]
+    else:
+        blocks = _many(node, kind, table, first, count, points, notes)
+    return Section(node.name, first, last, [block for block in blocks if len(block.nodes)])
+
+
+def _many(node: Node, kind: int, table: Node, first: int, count: int, points: int, notes: list[Note]) -> list[Block]:
+    """The blocks of a section in which elements have different numbers of nodes."""
+    if table.size < count:
+        raise table.refusal(f"nodes of {count:,} elements", f"{table.size:,}", "the file is damaged: write it again")
+    values = table.numbers()
+    offsets = node.named("ElementStartOffset")
+    if kind == NGON and offsets is not None:
+        ends = offsets.numbers(count + 1)
+        starts, sizes = ends[:-1], np.diff(ends)
+        if ends[0] != 0 or ends[-1] != len(values) or (sizes < 3).any():
+            raise offsets.refusal(f"offsets that grow by 3 or more, from 0 to {len(values):,}", "others")
+        types = sizes
+    else:
+        if kind == MIXED:
+            lengths = {number: 1 + known.size for number, known in KINDS.items()}
+            starts = _starts(table, values, count, lambda number: lengths.get(number, 0))
+        else:
+            starts = _starts(table, values, count, lambda number: number + 1 if number > 2 else 0)
+        if offsets is not None and not np.array_equal(offsets.numbers(count + 1), [*starts, len(values)]):
+            raise offsets.refusal("offsets that lead to the types of elements", "others")
+        types = values[starts]
+        starts = starts + 1
+    blocks = []
+    for number in np.unique(types):
+        chosen = np.flatnonzero(types == number)
+        size = KINDS[int(number)].size if kind == MIXED else int(number)
+        rows = values[starts[chosen, None] + np.arange(size)]
+        own = int(number) if kind == MIXED else {3: 5, 4: 7}.get(size, NGON)
+        blocks.append(_block(node, own, rows, first + chosen, points, notes))
+    return blocks
+
+
+def _starts(table: Node, values: Numbers, count: int, length: Callable[[int], int]) -> Numbers:
+    """Where every element begins, by the number that it begins with, from which its length follows."""
+    starts = np.zeros(count, np.int64)
+    place = window = 0
+    some: list[int] = []
+    for element in range(count):
+        if place >= window + len(some):
+            window, some = place, values[place : place + WINDOW].tolist()  # lists are faster than arrays here
+        number = some[place - window] if some else -1
+        step = length(number)
+        if not step or place + step > len(values):
+            known = "a known type, or number of nodes, before the nodes of every element"
+            raise table.refusal(known, f"{number} before those of element {element + 1} of {count:,}")
+        starts[element] = place
+        place += step
+    if place != len(values):
+        raise table.refusal(f"nodes of {count:,} elements", f"{len(values) - place:,} numbers more")
+    return starts
+
+
+def _block(node: Node, kind: int, rows: Numbers, numbers: Numbers, points: int, notes: list[Note]) -> Block:
+    if rows.size and (rows.min() < 1 or rows.max() > points):
+        wrong = rows.min() if rows.min() < 1 else rows.max()
+        raise node.refusal(f"nodes of elements from 1 to {points:,}", f"number {wrong}")
+    if kind == NGON:
+        return Block("polygon", rows - 1, numbers)
+    known = KINDS[kind]
+    if known.order and len(known.order) < known.size and BASE not in notes:
+        notes.append(BASE)
+    return Block(known.name, rows[:, known.order] - 1 if known.order else rows - 1, numbers)

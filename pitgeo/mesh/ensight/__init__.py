@@ -1,0 +1,1 @@
+"""EnSight Gold cases."""

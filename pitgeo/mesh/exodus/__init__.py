@@ -1,0 +1,1 @@
+"""Exodus II files."""

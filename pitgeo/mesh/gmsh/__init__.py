@@ -1,0 +1,1 @@
+"""Gmsh MSH files."""

@@ -1,0 +1,1 @@
+"""Tecplot text files."""

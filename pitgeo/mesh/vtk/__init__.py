@@ -1,0 +1,1 @@
+"""VTK files, by way of PyVista where meshio does not read them."""

@@ -1,0 +1,1 @@
+"""XDMF documents with HDF5 or text."""

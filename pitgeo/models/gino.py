@@ -1,0 +1,227 @@
+"""GINO, the geometry-informed neural operator of the package neuraloperator, an extra that is imported on demand."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from pydantic import model_validator
+from torch import Tensor, nn
+
+from pitgeo.data import PointData
+from pitgeo.graphs.neighbors import batch_pointer
+from pitgeo.models.fno import check_nodes
+from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.nn.checks import check_counts, check_input, check_lengths
+
+
+class GINO(nn.Module):
+    r"""A graph operator from points to a regular grid, an FNO there, and a graph operator to the output points.
+
+    .. math::
+        v_g = \frac{1}{|N(g)|} \sum_{j \in N(g)} k(p_g, p_j) \odot (p_j, x_j), \qquad
+        y_i = \operatorname{MLP}\left(\sum_{g \in N(i)} k'(p_i, p_g) \odot \operatorname{FNO}(v, d)_g\right)
+
+    with MLPs :math:`k, k'` of sines and cosines of the positions, and neighbours within a radius. An output point's is
+    the diagonal of a cell, a node's two spacings of the points, or the same if that is more. The FNO also sees the
+    distance :math:`d_g` from a node to the nearest input point; the paper gives it the signed distance to a surface.
+    The grid fills a unit box from the lowest corner of a sample's points on, which ``extent`` is scaled to, or the
+    sample if it is larger: a mesh much longer than wide leaves most of it empty.
+
+    The network is neuraloperator's own, and has its limits:
+
+    - It takes one geometry at a time, so samples of a batch pass one after another, but for those on a shared mesh:
+      small samples leave a processor, and even more a GPU, waiting.
+    - Its neighbour search without Open3D, which is used here in all dimensions, holds all distances between nodes and
+      points, once for either way and once more for :math:`d`: 4 bytes for each pair, 4 GB for 32 x 32 x 32 nodes and
+      30,000 points.
+    - Its spectral convolutions are of single precision; in a model in double precision all else is in double. Under
+      autocast all of it runs in the precision of the model.
+
+    Args:
+        in_channels: Coordinates and values of an input point together.
+        out_channels: Values of an output point.
+        dimension: Axes of the positions: 1, 2 or 3.
+        extent: Size of the meshes.
+        spacing: Distance between neighbouring input points.
+        modes: Frequencies kept, of either sign; the package's default: 8.
+        width: Channels of the FNO; the package's default: 64.
+        layers: Layers of the FNO.
+        nodes: Points of the grid along each axis. The kernels have 64, 64 and 128, 64 hidden channels; the package's
+            default: 80, 80, 80 and 512, 256.
+
+    Shapes:
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``, ``[B, N, in_channels - D]`` on a shared mesh.
+        - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``), in the order of the output points.
+
+    Raises:
+        ImportError: If neuraloperator is missing.
+        ValueError: If an option is out of range, or the data has other channels or another type than the model.
+
+    Reference:
+        Li et al., "Geometry-Informed Neural Operator for Large-Scale 3D PDEs", NeurIPS 2023.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        dimension: int,
+        extent: float = 1.0,
+        spacing: float = 0.05,
+        modes: int = 8,
+        width: int = 32,
+        layers: int = 4,
+        nodes: int = 32,
+    ) -> None:
+        super().__init__()
+        if dimension not in (1, 2, 3):
+            raise ValueError(f"Expected 'dimension' to be 1, 2 or 3 (got {dimension})")
+        check_counts(modes=modes, width=width, layers=layers)
+        check_lengths(extent=extent)
+        check_nodes(nodes, modes)
+        self.in_channels = in_channels
+        self.dimension, self.nodes, self.extent = dimension, nodes, extent
+        diagonal = 1.05 * math.sqrt(dimension) / (nodes - 1)  # more than is between the corners of a cell
+        self.network = neuraloperator().GINO(
+            in_channels=in_channels,
+            out_channels=out_channels,
+            latent_feature_channels=1,
+            gno_coord_dim=dimension,
+            in_gno_radius=max(diagonal, 2 * spacing / self.extent),
+            out_gno_radius=diagonal,
+            in_gno_channel_mlp_hidden_layers=[64, 64],
+            out_gno_channel_mlp_hidden_layers=[128, 64],
+            fno_in_channels=in_channels,
+            fno_n_modes=(2 * modes,) * dimension,
+            fno_hidden_channels=width,
+            fno_n_layers=layers,
+            gno_use_open3d=False,
+        )
+        for convolution in self.network.fno_blocks.convs:
+            convolution.register_forward_pre_hook(_to_single)
+        self.register_state_dict_post_hook(_without_metadata)  # type: ignore[no-untyped-call]
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values at the output points."""
+        check_input(data, self.in_channels, self)
+        with torch.autocast(data.x.device.type, enabled=False):
+            if data.x.dim() == 3:
+                return self._one(data.pos, data.x, data.points("output")[0])
+            (pos, batch), (there, batch_out) = data.points("input"), data.points("output")
+            starts, starts_out = (
+                batch_pointer(numbers, len(points), data.samples)
+                for numbers, points in ((batch, pos), (batch_out, there))
+            )
+            parts = []
+            for sample in range(data.samples):
+                rows, rows_out = (slice(*pointer[sample : sample + 2]) for pointer in (starts, starts_out))
+                parts.append(self._one(pos[rows], data.x[None, rows], there[rows_out])[0])
+            return torch.cat(parts)
+
+    def _one(self, pos: Tensor, x: Tensor, there: Tensor) -> Tensor:
+        """Values ``[B, M, out_channels]`` on one geometry, from ``[B, N, C]``."""
+        both = torch.cat([pos, there])
+        low = both.amin(0)
+        size = (both.amax(0) - low).amax().clamp(min=self.extent)
+        place, place_out = ((points - low) / size for points in (pos, there))
+        axes = [torch.linspace(0, 1, self.nodes, dtype=pos.dtype, device=pos.device)] * self.dimension
+        grid = torch.stack(torch.meshgrid(*axes, indexing="ij"), -1)
+        exact = "donot_use_mm_for_euclid_dist"
+        distance = torch.cdist(grid.reshape(-1, self.dimension), place, compute_mode=exact).amin(1)
+        features = torch.cat([place.expand(len(x), -1, -1), x], -1)
+        with _segment_sums():
+            values: Tensor = self.network(
+                place[None],
+                grid[None],
+                place_out[None],
+                x=features,
+                latent_features=distance.reshape(1, *grid.shape[:-1], 1).expand(len(x), *grid.shape[:-1], 1),
+            )
+        return values
+
+
+def neuraloperator() -> Any:
+    """The package's models; it changes Python's filters of warnings when it is imported, which are put back.
+
+    Raises:
+        ImportError: If it is missing.
+    """
+    try:
+        with warnings.catch_warnings():
+            return importlib.import_module("neuralop.models")
+    except ImportError as error:
+        raise ImportError(
+            f"Expected the package neuraloperator, whose GINO this is (got: {error}); pip install 'pitgeo[baselines]'"
+        ) from error
+
+
+@contextmanager
+def _segment_sums() -> Iterator[None]:
+    """The package's sums over neighbours by torch: without torch-scatter it loops over points, in single precision."""
+    module: Any = importlib.import_module("neuralop.layers.integral_transform")
+    before = module.segment_csr
+    module.segment_csr = segment_csr
+    try:
+        yield
+    finally:
+        module.segment_csr = before
+
+
+def segment_csr(src: Tensor, indptr: Tensor, reduction: str, use_scatter: bool = False) -> Tensor:
+    """Sums or means over segments of rows, ``[..., n, C]`` -> ``[..., m, C]``, as neuraloperator asks for them.
+
+    Args:
+        src: The rows ``[n, C]``, or ``[B, n, C]`` of samples on the same segments.
+        indptr: Where segments begin, ``[m + 1]`` or ``[B, m + 1]``.
+        reduction: ``"sum"`` or ``"mean"``; of no rows both are 0.
+        use_scatter: Nothing: the result is the same with torch-scatter.
+    """
+    pointer = indptr.reshape(-1, indptr.shape[-1])[0]
+    rows = src.movedim(-2, 0)
+    flat = rows.reshape(len(rows), -1)
+    sums = torch.segment_reduce(flat, "sum", offsets=pointer, axis=0, unsafe=True)
+    if reduction == "mean":
+        sums = sums / pointer.diff().clamp(min=1).unsqueeze(1)
+    return sums.reshape(len(pointer) - 1, *rows.shape[1:]).movedim(0, -2)
+
+
+def _to_single(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (inputs[0].float(), *inputs[1:])  # what comes out is of the type of its bias, that of the model
+
+
+def _without_metadata(module: nn.Module, state: dict[str, Any], prefix: str, local: Any) -> None:
+    state.pop("_metadata", None)  # the network's arguments, functions among them: no weights
+
+
+class GINOOptions(ModelOptions):
+    """Options of ``model.name = "gino"``, see :class:`GINO`; needs the extra ``baselines``."""
+
+    modes: Count = 8
+    width: Count = 32
+    layers: Count = 4
+    nodes: Count = 32
+
+    @model_validator(mode="after")
+    def _check(self) -> GINOOptions:
+        check_nodes(self.nodes, self.modes)
+        return self
+
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model."""
+        return GINO(
+            shape.in_channels,
+            shape.out_channels,
+            shape.dimension,
+            shape.extent,
+            shape.spacing,
+            self.modes,
+            self.width,
+            self.layers,
+            self.nodes,
+        )

@@ -1,0 +1,80 @@
+"""What an entry of the registry of models is made of: options that build it, from what is known of the data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from torch import nn
+
+from pitgeo.data.transforms import Compose
+
+Quantile = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Options(BaseModel):
+    """Frozen options that refuse unknown keys."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a model must know of the data it is built for.
+
+    Args:
+        in_channels: Coordinates and values of an input point together.
+        out_channels: Values of an output point.
+        dimension: Axes of the positions.
+        spacing: Distance between neighbouring input points.
+        extent: Size of the meshes.
+        latent_spacing: Distance between neighbouring latent points; ``None`` for that of the input points.
+        steps: How often the model is applied, each time to its own last predictions among others.
+        points: Input points of a sample, where all samples have as many; else ``None``.
+        is_shared: Whether all samples have the same input points, held once.
+
+    Raises:
+        ValueError: If the extent is not positive: in no sample is there a length to build a model by.
+    """
+
+    in_channels: int
+    out_channels: int
+    dimension: int
+    spacing: float
+    extent: float
+    latent_spacing: float | None = None
+    steps: int = 1
+    points: int | None = None
+    is_shared: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.extent < float("inf"):
+            raise ValueError(
+                f"Expected meshes with at least two different points, so that lengths can be told "
+                f"(got an extent of {self.extent:g}: all points of every mesh coincide, or are not finite); see to "
+                f"their positions"
+            )
+
+
+class ModelOptions(Options):
+    """Options of a model; a name in :data:`MODELS` stands for a class of this kind.
+
+    ``is_closed`` is true of a model that is fitted in closed form, by its ``fit_closed(samples)``, in place of epochs.
+    """
+
+    is_closed: ClassVar[bool] = False
+
+    def transform(self) -> Compose:
+        """What a sample needs before it comes to the model; nothing, unless a subclass says so."""
+        return Compose()
+
+    @abstractmethod
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
+
+    def control(self, shape: Shape) -> nn.Module | None:
+        """What the model corrects, itself fitted by ``fit_closed(samples)``; ``None``: the model is alone."""
+        return None

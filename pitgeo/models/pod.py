@@ -1,0 +1,133 @@
+"""Proper orthogonal decomposition as a model: no network, fitted in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.controls.fitted import Fitted
+from pitgeo.controls.pod_map import PODMap
+from pitgeo.data import PointData
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.models.model_options import Count, ModelOptions, Shape
+
+NEAR = 1e-4
+"""Share of the extent that points may be away from those of training."""
+
+
+class POD(Fitted):
+    r"""Principal components of the fields on one mesh, interpolated between the inputs of the training samples.
+
+    See :class:`pitgeo.controls.PODMap`. Positions are not looked at, but to refuse another mesh than that of training.
+
+    Args:
+        map: From input values to fields.
+        extent: Size of the mesh.
+
+    Shapes:
+        - **data.x** ``[N, C]``, a batch of samples of ``N`` points included; **output** ``[M, K]``.
+        - or **data.x** ``[B, N, C]`` and **output** ``[B, M, K]``.
+
+    Raises:
+        ValueError: If it has not been fitted, or the points are not those of training.
+
+    Reference:
+        Berkooz, Holmes and Lumley, The proper orthogonal decomposition in the analysis of turbulent flows, 1993.
+    """
+
+    pos: Tensor
+    pos_out: Tensor
+
+    def __init__(self, map: PODMap, extent: float) -> None:
+        super().__init__()
+        self.map, self.extent = map, extent
+        for name in ("pos", "pos_out"):
+            self.register_buffer(name, torch.zeros(0, 0))
+
+    def fit_closed(self, samples: Sequence[PointData]) -> None:
+        """Find everything on training samples.
+
+        Raises:
+            ValueError: If these do not share a mesh, or their inputs do not tell them apart.
+        """
+        if not isinstance(samples, SharedMesh):
+            raise ValueError(_OTHER_MESHES)
+        self.pos, self.pos_out = samples.points.pos.clone(), samples.points.points("output")[0].clone()
+        self.map.fit(samples.x, samples.y)
+
+    def left_out(self, samples: SharedMesh) -> Tensor:
+        """Predictions ``[S, M, K]`` for the samples of :meth:`fit_closed`, each without itself."""
+        return self.map.left_out(samples.x, samples.y)
+
+    def forward(self, data: PointData) -> Tensor:
+        """Values at the output points."""
+        if data.x.dim() == 3:
+            self._check(data, 1)
+            shared: Tensor = self.map(data.x)
+            return shared
+        count = data.samples
+        self._check(data, count)
+        values: Tensor = self.map(data.x.unflatten(0, (count, -1)))
+        return values.flatten(0, 1)
+
+    def _check(self, data: PointData, count: int) -> None:
+        if not self.map.is_fitted:
+            raise ValueError("Expected a POD that was fitted to samples (got a new one); train or load it")
+        for kind, known in (("input", self.pos), ("output", self.pos_out)):
+            points = data.points(kind)[0]
+            if points.shape == (count * len(known), known.shape[1]):
+                off = float((points.unflatten(0, (count, -1)) - known).abs().max())
+                if off <= NEAR * self.extent:
+                    continue
+                found = f"points up to {off:.3g} away"
+            else:
+                found = f"{len(points)} points of {count} samples, not {len(known)} each"
+            raise ValueError(
+                f"Expected the {kind} points of the mesh that the POD was trained on (got {found}); interpolate to "
+                f"that mesh, or take a model for meshes that differ, such as 'pit'"
+            )
+
+
+class PODOptions(ModelOptions):
+    """Options of ``model.name = "pod"``, see :class:`POD` and :class:`pitgeo.controls.PODMap`.
+
+    For samples that all have one mesh, and differ in numbers of the mesh or in fields on it. Whatever is not given is
+    chosen by how well training samples are predicted that are left out. Epochs and learning rates do not matter.
+    """
+
+    is_closed: ClassVar[bool] = True
+
+    rank: Count | None = None
+    interpolation: Literal["auto", "rbf", "gp"] = "auto"
+    log: Literal["auto", "none", "all"] = "auto"
+
+    def build(self, shape: Shape) -> nn.Module:
+        """A new model, to be fitted.
+
+        Raises:
+            ValueError: If samples do not share a mesh, or a model is to be rolled out.
+        """
+        if not shape.is_shared:
+            raise ValueError(_OTHER_MESHES)
+        if shape.steps > 1:
+            raise ValueError(
+                f"Expected data without steps with a POD (got predictions that become inputs, over {shape.steps} "
+                f"steps); take another model, such as 'pit'"
+            )
+        values = shape.in_channels - shape.dimension
+        if values == 0:
+            raise ValueError(
+                "Expected input values with a POD, to tell samples apart (got none); name some among the inputs of the "
+                "data"
+            )
+        return POD(PODMap(values, self.rank, self.interpolation, self.log), shape.extent)
+
+
+_OTHER_MESHES = (
+    "Expected samples on one mesh with a POD, held once (got meshes of their own, a time series, or more data than "
+    "data.meshes.memory); interpolate to one mesh, give more memory, or take a model for meshes that differ, such as "
+    "'pit'"
+)

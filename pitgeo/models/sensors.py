@@ -1,0 +1,100 @@
+"""What a DeepONet sees of its input: readings at the input points, always as many and in the same order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from pitgeo.data import PointData
+from pitgeo.models.dense_points import DensePoints
+from pitgeo.models.model_options import Shape
+from pitgeo.nn.checks import check_counts, check_lengths
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """The input points as sensors: one list of numbers a sample.
+
+    On a shared mesh a reading is the values of a point: where it is says nothing new. Where every sample has its own
+    mesh, a reading is coordinates and values. Either way the order of the input points is part of the data's meaning:
+    the first number of one sample is compared with the first number of all others. Meshes of their own want points that
+    correspond, as those of one mesh bent in many ways do; points in any order are better left to other models. On a
+    shared mesh positions are not looked at: another mesh than that of training, of as many points, goes unnoticed.
+
+    Args:
+        in_channels: Coordinates and values of an input point together.
+        dimension: Axes of the positions.
+        points: Input points of a sample.
+        mesh: ``"shared"``: all samples have one mesh; ``"own"``: each has its own.
+        extent: Size of the meshes; coordinates are divided by it.
+
+    Raises:
+        ValueError: If there is nothing to read on a shared mesh, or an argument is out of range.
+
+    Example:
+        >>> Sensors(in_channels=3, dimension=2, points=10).size, Sensors(3, 2, 10, "own").size
+        (10, 30)
+    """
+
+    in_channels: int
+    dimension: int
+    points: int
+    mesh: Literal["shared", "own"] = "shared"
+    extent: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.mesh not in ("shared", "own"):
+            raise ValueError(f"Expected 'mesh' to be 'shared' or 'own' (got {self.mesh!r})")
+        check_lengths(extent=self.extent)
+        check_counts(points=self.points)
+        if self.size == 0:
+            raise ValueError(
+                "Expected input values with a DeepONet on a shared mesh, to tell samples apart (got none); name some "
+                "among the inputs of the data"
+            )
+
+    @classmethod
+    def of(cls, shape: Shape) -> Sensors:
+        """The sensors of data of a certain shape.
+
+        Raises:
+            ValueError: If samples do not all have as many points.
+        """
+        if shape.points is None:
+            raise ValueError(
+                "Expected samples that all have as many points with a DeepONet, whose sensors they are (got several "
+                "sizes); interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
+            )
+        mesh: Literal["shared", "own"] = "shared" if shape.is_shared else "own"
+        return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.extent)
+
+    @property
+    def size(self) -> int:
+        """Numbers read of a sample."""
+        return self.points * (self.in_channels - (self.dimension if self.mesh == "shared" else 0))
+
+    def read(self, data: PointData, model: nn.Module) -> Tensor:
+        """The numbers of every sample, ``[B, size]``.
+
+        Args:
+            data: The sample or batch.
+            model: The model that asks.
+
+        Raises:
+            ValueError: If the data has other channels or another type than the model, or a sample another number of
+                points.
+        """
+        points = DensePoints.of(data, self.in_channels, model)
+        count = points.x.shape[1]
+        if points.mask is not None or count != self.points:
+            least = count if points.mask is None else int(points.mask.sum(1).min())
+            found = f"{count}" if least == count else f"{least} to {count}"
+            raise ValueError(
+                f"Expected samples of {self.points} points, the sensors of a DeepONet (got {found}); interpolate to "
+                f"these points, or use a model for meshes of any size, such as 'pit'"
+            )
+        values = points.x if self.mesh == "shared" else torch.cat([points.pos / self.extent, points.x], -1)
+        return values.flatten(1)

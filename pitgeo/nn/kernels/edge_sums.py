@@ -1,0 +1,233 @@
+"""Softmax and weighted sums over the edges of a graph, without a message per edge.
+
+They serve where positions have a gradient or weights are asked for. Elsewhere :mod:`pitgeo.nn.kernels.graph_attention`
+does, on the same sums. Both are operators of the library ``pitgeo``, with shapes and derivatives of their own, which
+the compiler takes as they are. They have no second derivatives. :func:`message_softmax` is made of torch's own
+operators, for any derivative and for programs that run where pitgeo is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag, threshold
+
+from pitgeo.graphs.neighborhood import Neighborhood
+from pitgeo.nn.kernels.segments import at_edges, segment_minima, segment_sums
+
+_SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
+
+
+def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
+    """Softmax of ``-scale * squared`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
+
+    The largest logit of a target is that of its nearest source for every head, so one minimum over distances, and no
+    maximum a head, keeps the exponentials in range.
+    """
+    weights, _ = _softmax(squared, scale, hood.target, hood.pointer)
+    return cast(Tensor, weights).t()
+
+
+def attend(value: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
+    """Weighted sums over the sources of each target, without holding a message per edge.
+
+    Args:
+        value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
+        weights: ``[E, heads]``.
+        hood: Who attends to whom.
+    """
+    samples = value if value.dim() == 3 else value.unsqueeze(0)
+    out = cast(Tensor, _sums(samples, weights.t().to(value.dtype).contiguous(), *graph_tensors(value, hood)))
+    return out if value.dim() == 3 else out.squeeze(0)
+
+
+def graph_tensors(value: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """A graph as operators take it: source, target, pointer, and the order by source with its pointer.
+
+    The last two are for the gradient of the values alone, and empty where that is not wanted.
+    """
+    nothing = hood.pointer[:0]
+    by_source = hood.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
+    return hood.source, hood.target, hood.pointer, *by_source
+
+
+def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:
+    """The same as :func:`edge_softmax` from torch's own operators, for edges in any order."""
+    nearest = squared.new_full((num_targets,), torch.inf).scatter_reduce(0, target, squared.detach(), "amin")
+    excess = squared - nearest[target]
+    weights = threshold(torch.exp(-excess.unsqueeze(1) * scale), _SMALLEST, 0.0)
+    total = weights.new_zeros(num_targets, weights.shape[1]).index_add(0, target, weights)
+    return weights / total[target]
+
+
+def softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
+    excess = squared - segment_minima(squared, pointer).index_select(0, target)
+    weights = excess.new_empty(len(scale), len(excess))
+    for row, steepness in zip(weights, scale, strict=True):  # a head at a time, in place: it may fit a cache
+        threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
+        row.div_(segment_sums(row, pointer).index_select(0, target))
+    return weights, excess
+
+
+def each_head(weights: Tensor) -> Tensor:
+    """Numbers of the heads of weights ``[heads, E]``, as a column."""
+    return torch.arange(len(weights), device=weights.device).unsqueeze(1)
+
+
+def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
+    """Weighted sums of points between row pointers, every head with its weights, of one sample after the other.
+
+    Samples apart fit caches that all together do not, and need no memory in another order.
+
+    Args:
+        value: ``[B, N, heads * C]``.
+        index: Numbers of points, ``[E]``.
+        pointer: Row pointers, ``[M + 1]``.
+        weights: ``[heads, E]``.
+
+    Yields:
+        ``[heads, M, C]``.
+    """
+    heads, weights = len(weights), weights.to(value.dtype)
+    kind = torch.int32 if heads * max(value.shape[1], weights.shape[1]) < 2**31 else torch.int64  # half the memory
+    each = each_head(weights).to(kind)
+    places = (index.to(kind) * heads + each).flatten()
+    starts = (pointer[:-1].to(kind) + each * weights.shape[1]).flatten()
+    for sample in value:
+        rows = sample.reshape(len(sample) * heads, -1)
+        sums = embedding_bag(places, rows, starts, mode="sum", per_sample_weights=weights.flatten())
+        yield sums.unflatten(0, (heads, -1))
+
+
+def sums_at_targets(value: Tensor, weights: Tensor, source: Tensor, pointer: Tensor) -> Tensor:
+    """``[B, N, heads * C]``, ``[heads, E]`` -> ``[B, M, heads * C]``."""
+    return _joined(value, source, pointer, weights)
+
+
+def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tensor, by_source: Tensor) -> Tensor:
+    """The gradient of the values from that of the sums: ``[B, M, heads * C]`` -> ``[B, N, heads * C]``.
+
+    It is the same sum over the edges sorted by source: embedding_bag's own would sort all ``heads * E`` row numbers,
+    and scatter. Without an order it is not wanted, and empty.
+    """
+    if not len(by_source):
+        return slope.new_empty(len(slope), 0, slope.shape[2])
+    return _joined(slope, target.index_select(0, order), by_source, weights.index_select(1, order))
+
+
+def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
+    """What :func:`head_sums` gives, as ``[B, M, heads * C]``."""
+    out = value.new_empty(len(value), len(pointer) - 1, value.shape[2])
+    for sums, sample in zip(head_sums(value, index, pointer, weights), out, strict=True):
+        sample.view(sample.shape[0], len(weights), -1).copy_(sums.transpose(0, 1))
+    return out
+
+
+@torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
+def _softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return softmax(squared, scale, target, pointer)
+
+
+@torch.library.custom_op("pitgeo::edge_softmax_backward", mutates_args=())
+def _softmax_backward(
+    slope: Tensor, weights: Tensor, excess: Tensor, scale: Tensor, pointer: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of distances ``[E]`` and scales ``[heads]``."""
+    slope = slope * weights
+    slope = slope - weights * at_edges(segment_sums(slope, pointer), pointer)
+    to_squared, to_scale = (
+        (scale.unsqueeze(1) * slope).sum(0),
+        (slope * excess).sum(1),
+    )  # products: autocast spares them
+    return -to_squared, -to_scale
+
+
+@torch.library.custom_op("pitgeo::edge_sums", mutates_args=())
+def _sums(
+    value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
+) -> Tensor:
+    return sums_at_targets(value, weights, source, pointer)
+
+
+@torch.library.custom_op("pitgeo::edge_sums_backward", mutates_args=())
+def _sums_backward(
+    slope: Tensor,
+    value: Tensor,
+    weights: Tensor,
+    source: Tensor,
+    target: Tensor,
+    pointer: Tensor,
+    order: Tensor,
+    by_source: Tensor,
+    for_weights: bool,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of values and weights; that of values is empty without ``order``, of weights where not asked for."""
+    heads = len(weights)
+    to_value = sums_at_sources(slope, weights, target, order, by_source)
+    if not for_weights:
+        return to_value, weights.new_empty(heads, 0)
+    index, bag = ((ends * heads + each_head(weights)).flatten() for ends in (source, target))
+    to_weights = torch.zeros_like(weights)
+    for direction, sample in zip(slope, value, strict=True):
+        rows = (part.reshape(len(part) * heads, -1) for part in (direction, sample))
+        each = torch.ops.aten._embedding_bag_per_sample_weights_backward(*rows, index, pointer[:-1], bag, 0)
+        to_weights += each.view(weights.shape)
+    return to_value, to_weights
+
+
+@_softmax.register_fake
+def _(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return squared.new_empty(scale.shape[0], squared.shape[0]), torch.empty_like(squared)
+
+
+@_softmax_backward.register_fake
+def _(slope: Tensor, weights: Tensor, excess: Tensor, scale: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(excess), torch.empty_like(scale)
+
+
+@_sums.register_fake
+def _(value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, *_: Tensor) -> Tensor:
+    return value.new_empty(value.shape[0], pointer.shape[0] - 1, value.shape[2])
+
+
+@_sums_backward.register_fake
+def _(slope: Tensor, value: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    by_source, for_weights = others[-2:]
+    to_weights = weights.new_empty(weights.shape[0], weights.shape[1] if for_weights else 0)
+    return fake_at_sources(value, by_source), to_weights
+
+
+def fake_at_sources(value: Tensor, by_source: Tensor) -> Tensor:
+    """What :func:`sums_at_sources` gives, for the compiler."""
+    return value.new_empty(value.shape[0], value.shape[1] if by_source.shape[0] else 0, value.shape[2])
+
+
+def _keep_softmax(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
+    _, scale, _, pointer = inputs
+    ctx.save_for_backward(*output, scale, pointer)
+    ctx.mark_non_differentiable(output[1])
+
+
+def _differentiate_softmax(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    weights, excess, scale, pointer = ctx.saved_tensors
+    to_squared, to_scale = _softmax_backward(slope.contiguous(), weights, excess, scale, pointer)
+    wanted = ctx.needs_input_grad
+    return to_squared if wanted[0] else None, to_scale if wanted[1] else None, None, None
+
+
+def _keep_sums(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _differentiate_sums(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+    wanted = ctx.needs_input_grad
+    to_value, to_weights = _sums_backward(slope.contiguous(), *ctx.saved_tensors, bool(wanted[1]))
+    return to_value if wanted[0] else None, to_weights if wanted[1] else None, None, None, None, None, None
+
+
+_softmax.register_autograd(_differentiate_softmax, setup_context=_keep_softmax)
+_sums.register_autograd(_differentiate_sums, setup_context=_keep_sums)

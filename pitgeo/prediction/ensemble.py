@@ -1,0 +1,156 @@
+"""Several trainings of one model, whose disagreement is written next to their mean."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from pitgeo.config.config import MACHINE, difference
+from pitgeo.data import PointData
+from pitgeo.prediction.mesh_predictor import MeshPredictor
+
+
+class Moments:
+    """Mean and spread of tensors of one shape that come one after the other, by Welford's algorithm, in float64.
+
+    Example:
+        >>> moments = Moments()
+        >>> for value in (1.0, 2.0, 6.0):
+        ...     moments.add(torch.tensor([value, 5.0]))
+        >>> moments.mean.tolist(), moments.spread.square().round(decimals=6).tolist()
+        ([3.0, 5.0], [7.0, 0.0])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean = torch.zeros(0)
+        self._squares = torch.zeros(0)
+
+    def add(self, value: Tensor) -> None:
+        """Take in one more."""
+        value = value.double()
+        if self.count == 0:
+            self.mean, self._squares = value.clone(), torch.zeros_like(value)
+        self.count += 1
+        step = value - self.mean
+        self.mean += step / self.count
+        self._squares += step * (value - self.mean)
+
+    @property
+    def spread(self) -> Tensor:
+        """Standard deviation, of which the estimate of the variance is without bias (``n - 1``)."""
+        return (self._squares / (self.count - 1)).sqrt()
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the spread of an ensemble is multiplied by, so that it is as large as the error of the mean.
+
+    Args:
+        factors: A factor for every target channel, the first step first; none for factors of 1.
+        samples: On how many validation samples they were found.
+    """
+
+    factors: tuple[float, ...] = ()
+    samples: int = 0
+
+    def scale(self, spread: Tensor, channels: int) -> Tensor:
+        """The calibrated spread ``[M, K]``, or ``[M, steps * K]``, where later steps have the last factors.
+
+        Args:
+            spread: As it came.
+            channels: Target channels ``K`` of one step.
+        """
+        factors = list(self.factors) or [1.0] * channels
+        while len(factors) < spread.shape[-1]:
+            factors += factors[-channels:]
+        return spread * spread.new_tensor(factors[: spread.shape[-1]])
+
+
+class Ensemble(MeshPredictor):
+    """Several trainings of one model that differ in their seeds. Their mean is the prediction.
+
+    Args:
+        members: At least two.
+        calibration: What the spread is multiplied by.
+        path: The file that names them; ``None`` for the first member's.
+
+    Raises:
+        ValueError: If there are fewer than two, they differ in their configurations or fields, or factors are missing.
+    """
+
+    def __init__(
+        self, members: Sequence[MeshPredictor], calibration: Calibration | None = None, path: Path | None = None
+    ) -> None:
+        if len(members) < 2:
+            raise ValueError(f"Expected at least 2 members of an ensemble (got {len(members)})")
+        first = members[0]
+        super().__init__(first.config, first.facts, first.path if path is None else path)
+        self.members = tuple(members)
+        self.calibration = calibration or Calibration()
+        if len(self.calibration.factors) % len(self.targets):
+            raise ValueError(
+                f"Expected {self.path} to hold a factor for every one of {len(self.targets)} target channels "
+                f"(got {len(self.calibration.factors)}); it is damaged"
+            )
+        for other in members[1:]:
+            if keys := difference(first.config.plain(), other.config.plain(), (*MACHINE, "training.seed")):
+                raise ValueError(
+                    f"Expected members that differ in training.seed alone (got {other.path}, which differs from "
+                    f"{first.path} in {', '.join(keys)}); train them together, as an ensemble"
+                )
+            if other.table != first.table:
+                raise ValueError(
+                    f"Expected members with the same inputs and targets (got {other.path}, whose fields differ from "
+                    f"those of {first.path}); train them together, as an ensemble"
+                )
+
+    def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> tuple[Tensor, Tensor]:
+        """Mean over the members, and calibrated spread, ``[M, K]`` each, at the output points.
+
+        Args:
+            data: One raw sample, or several one after another.
+            steps: Predict so many states, one after the other, ``[M, steps * K]``; every member goes on from its own.
+        """
+        moments = Moments()
+        for member in self.members:
+            moments.add(member.fields(data, steps)["_prediction"])
+        return moments.mean.float(), self.calibration.scale(moments.spread, len(self.targets)).float()
+
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        """Mean and spread, by the endings of the fields' names."""
+        mean, spread = self.predict(data, steps)
+        return {"_prediction": mean, "_spread": spread}
+
+
+def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
+    """The members' checkpoints and the calibration that an ``ensemble.json`` names.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is not one of pitgeo's, or is damaged.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"Expected an ensemble at {path} (got no such file)")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        names, found = content["members"], content["calibration"]
+        factors = tuple(float(factor) for factor in found["factors"].values())
+        calibration = Calibration(factors, int(found["samples"]))
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise TypeError("'members' is not a list of file names")
+        if not factors or not all(math.isfinite(factor) and factor > 0 for factor in factors):
+            raise ValueError("a factor is missing or not positive")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"Expected {path} to be an ensemble.json as training with --members writes it (got: {what}); the same "
+            f"command with --resume writes it again"
+        ) from error
+    return [path.parent / name for name in names], calibration

@@ -1,0 +1,264 @@
+"""Trained models as programs that run where pitgeo is not installed: torch's ``.pt2`` and ONNX."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor
+from torch.export import Dim, ExportedProgram
+
+from pitgeo.data.point_data import GRAPHS, PointData
+from pitgeo.nn import PiT, Rollout
+from pitgeo.prediction.portable import Form, Portable
+from pitgeo.prediction.predictor import Predictor, load
+
+ENDINGS = (".pt2", ".onnx")
+OPSET = 18
+_POSITIONS = {"input": "pos", "latent": "pos_latent", "output": "pos_out"}
+
+Outputs = Literal["input", "own"]
+
+__all__ = ["ENDINGS", "Program", "export_model", "program_inputs"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What an exported file says about itself, also in the file: as ``pitgeo.json`` in it, or ONNX's metadata.
+
+    Args:
+        path: The file.
+        inputs: Shape of every input, by its name, in their order; a word stands for any number.
+        outputs: Name of every channel of the output.
+        attention: The form that global attention was exported in.
+        graphs: The quantile of every graph, by its name.
+        latent: How the latent points are chosen, as in ``[model.pit.latent]``.
+        period: Length of the domain along each axis, where it repeats.
+        offset: What to take from all positions before they become single precision; none if empty.
+    """
+
+    path: Path
+    inputs: dict[str, list[int | str]]
+    outputs: tuple[str, ...]
+    attention: Form
+    graphs: dict[str, float]
+    latent: dict[str, Any]
+    period: tuple[float, ...]
+    offset: tuple[float, ...]
+
+    def facts(self) -> str:
+        """All but the path, as JSON."""
+        return json.dumps({name: value for name, value in vars(self).items() if name != "path"})
+
+
+def export_model(
+    checkpoint: str | Path,
+    path: str | Path,
+    sample: PointData | None = None,
+    outputs: Outputs = "input",
+    attention: Form = "dense",
+) -> Program:
+    """Write a trained PiT as a program, for one sample at a time: from physical inputs to physical outputs.
+
+    The scalings and the unit box are inside. Points and graphs are inputs, see :func:`program_inputs`.
+
+    Args:
+        checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
+        path: The file to write, ``.pt2`` for :func:`torch.export.load` or ``.onnx``.
+        sample: A raw sample whose numbers of points and edges the program will be fixed to; ``None`` for any numbers.
+        outputs: ``"input"``: values are wanted at the input points; ``"own"``: at points of their own. A ``sample``
+            decides it by itself.
+        attention: Form of the processor's global attention: ``"dense"`` is exact for any length scale, and holds a
+            matrix of all pairs of latent points; ``"fused"`` is torch's scaled dot-product attention, less exact where
+            heads look much less far than the size of the domain.
+
+    Returns:
+        What was written.
+
+    Raises:
+        FileNotFoundError: If there is no such checkpoint.
+        ImportError: If ONNX is asked for and ``pip install 'pitgeo[export]'`` is missing.
+        ValueError: If the ending is another one, or the model cannot be exported in this way.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(
+            f"Expected a file to export to that ends in {' or '.join(ENDINGS)} (got {path}); choose one of these"
+        )
+    if path.suffix.lower() == ".onnx":
+        _require_onnx()
+    for name, value, allowed in (("outputs", outputs, ("input", "own")), ("attention", attention, ("dense", "fused"))):
+        if value not in allowed:
+            raise ValueError(f"Expected '{name}' to be one of {allowed} (got {value!r})")
+    predictor = load(checkpoint)
+    _model(predictor)
+    module = Portable(predictor, attention)
+    example = program_inputs(predictor, sample) if sample else _example(predictor, outputs)
+    dynamic = {name: {} for name in example} if sample else _dimensions(predictor, example)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, about its own
+        exported = torch.export.export(module, (), example, dynamic_shapes=dynamic, strict=False)
+    shapes: dict[str, list[int | str]] = {
+        name: [dynamic[name][axis].__name__ if axis in dynamic[name] else size for axis, size in enumerate(value.shape)]
+        for name, value in example.items()
+    }
+    graphs = {name: getattr(_model(predictor).graphs, name) for name in _graphs(predictor)}
+    options: Any = predictor.config.model.options
+    latent, period = options.latent.model_dump(exclude_none=True), options.period
+    offset = predictor.table.offset
+    program = Program(path, shapes, predictor.targets, attention, graphs, latent, period, offset)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:  # whole, or not at all
+        part = Path(folder) / path.name.lower()
+        if part.suffix == ".onnx":
+            _write_onnx(exported, program, part)
+        else:
+            torch.export.save(exported, part, extra_files={"pitgeo.json": program.facts()})
+        os.replace(part, path)
+    return program
+
+
+def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dict[str, Tensor]:
+    """The inputs, by their names, that an exported program takes for a raw sample.
+
+    These are ``pos`` ``[N, D]``; ``x`` ``[N, C]``, if there are values; ``pos_latent`` ``[L, D]``, if the latent points
+    are not the input points; ``pos_out`` ``[M, D]``, if the sample has such; and ``<graph>_edge_index`` ``[2, E]``,
+    sources, then targets, for ``encoder`` (input to latent), ``decoder`` (latent to output) and ``output``, as far as
+    the model has them; and ``quadrature`` ``[N]``, if the model weighs its input points.
+
+    Args:
+        checkpoint: The model that was exported, as a file or loaded.
+        sample: The sample, with positions and values in physical units.
+
+    Raises:
+        ValueError: If the sample has other channels than the model, or several values a point.
+    """
+    predictor = checkpoint if isinstance(checkpoint, Predictor) else load(checkpoint)
+    _model(predictor)
+    wanted = predictor.facts["shape"]["in_channels"]
+    if sample.input_dim != wanted or sample.x.dim() != 2 or "batch" in sample:
+        raise ValueError(
+            f"Expected one sample with {wanted} input channels, coordinates and values together (got "
+            f"{sample.pos.shape[1]} coordinates and values of shape {list(sample.x.shape)}"
+            f"{', in a batch' if 'batch' in sample else ''}); take the samples one by one"
+        )
+    data = predictor.config.model.options.transform()(sample)
+    found = {"pos": data.pos}
+    if data.x.shape[-1]:
+        found["x"] = data.x
+    for kind in ("latent", "output"):
+        if not data.coincide("input", kind):
+            found[_POSITIONS[kind]] = data.points(kind)[0]
+    for graph in _graphs(predictor):
+        found[f"{graph}_edge_index"] = data.graph(graph).edge_index
+    if _model(predictor).graphs.quadrature:
+        found["quadrature"] = data.quadrature
+    return found
+
+
+def _model(predictor: Predictor) -> PiT:
+    """The PiT inside, if there is one."""
+    model = predictor.model.model if isinstance(predictor.model, Rollout) else predictor.model
+    if not isinstance(model, PiT):
+        raise ValueError(
+            f"Expected a model of the kind 'pit' to export (got {predictor.path}, of the kind "
+            f"{predictor.config.model.name!r}); others have no program of their own here"
+        )
+    if predictor.module.control is not None:
+        raise ValueError(
+            f"Expected a model that predicts alone (got {predictor.path}, which corrects a control); train with "
+            f"model.pit.residual_of = 'none' to export it"
+        )
+    return model
+
+
+def _graphs(predictor: Predictor) -> list[str]:
+    graphs = _model(predictor).graphs
+    return [name for name in GRAPHS if getattr(graphs, name) is not None]
+
+
+def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
+    """Any inputs of the right form, all sizes different, to follow the program with."""
+    shape = predictor.facts["shape"]
+    dimension = shape["dimension"]
+    fixed_in, fixed_out = _fixed(predictor)
+    sizes = {"input": fixed_in or 13}
+    options: Any = predictor.config.model.options
+    if options.latent.method != "input":
+        sizes["latent"] = 7
+    if outputs == "own":
+        sizes["output"] = fixed_out or 11
+    found = {"pos": _some(sizes["input"], dimension)}
+    if shape["in_channels"] > dimension:
+        found["x"] = _some(sizes["input"], shape["in_channels"] - dimension)
+    found |= {_POSITIONS[kind]: _some(size, dimension) for kind, size in sizes.items() if kind != "input"}
+    for number, graph in enumerate(_graphs(predictor)):
+        counts = [sizes.get(kind, sizes["input"]) for kind in GRAPHS[graph]]
+        target = torch.arange(2 * counts[0] + number) % counts[0]
+        found[f"{graph}_edge_index"] = torch.stack([torch.arange(len(target)) % counts[1], target])
+    if _model(predictor).graphs.quadrature:
+        found["quadrature"] = _some(sizes["input"], 1).flatten()
+    return found
+
+
+def _some(rows: int, columns: int) -> Tensor:
+    """Positive values, all different."""
+    return torch.linspace(0.1, 1.0, rows * columns).reshape(rows, columns)
+
+
+def _dimensions(predictor: Predictor, example: dict[str, Tensor]) -> dict[str, dict[int, Any]]:
+    """Which sizes of the inputs may differ from the example's."""
+    points = {name: Dim(f"{kind}_points") for kind, name in _POSITIONS.items()}
+    if _fixed(predictor)[0]:
+        del points["pos"]
+    points |= {"x": points["pos"], "quadrature": points["pos"]} if "pos" in points else {}
+    if _fixed(predictor)[1]:
+        points.pop("pos_out")
+    found: dict[str, dict[int, Any]] = {}
+    for name in example:
+        if name.endswith("_edge_index"):
+            found[name] = {1: Dim(name.replace("edge_index", "edges"))}
+        else:
+            found[name] = {0: points[name]} if name in points else {}
+    return found
+
+
+def _fixed(predictor: Predictor) -> tuple[int, int]:
+    """Numbers of input and output points where a scaling was found for every one of them; 0 where not."""
+    module = predictor.module
+    given, wanted = (
+        len(part.mean) if part.mean.dim() == 2 else 0 for part in (module.input_scaling, module.target_scaling)
+    )
+    return given, wanted
+
+
+def _require_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"Expected onnx and onnxscript to be installed, to write ONNX (got: {error}); run\n"
+            f"    pip install 'pitgeo[export]'"
+        ) from error
+
+
+def _write_onnx(exported: ExportedProgram, program: Program, path: Path) -> None:
+    registry = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = registry.level
+    registry.setLevel(logging.ERROR)  # it warns that there is no torchvision
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's own, about its own
+            written = cast(Any, torch.onnx.export(exported, (), dynamo=True, opset_version=OPSET, verbose=False))
+    finally:
+        registry.setLevel(level)
+    written.model.metadata_props["pitgeo.json"] = program.facts()
+    written.save(path, external_data=False)

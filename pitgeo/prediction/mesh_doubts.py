@@ -1,0 +1,96 @@
+"""What a mesh has that those of the training have not: inputs out of range, another size, another time step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_sizes import MeshSizes, units_hint
+from pitgeo.data.fields.reading import Floats
+from pitgeo.mesh import Mesh, Note, summary
+from pitgeo.mesh.step_numbers import step_range
+
+log = logging.getLogger(__name__)
+
+
+class MeshDoubts:
+    """Compares meshes with those of the training, as a checkpoint describes them, and says what is odd.
+
+    Args:
+        table: Inputs and targets.
+        facts: What the checkpoint says about itself.
+    """
+
+    def __init__(self, table: FieldTable, facts: Mapping[str, Any]) -> None:
+        self.table = table
+        self.ranges: Sequence[tuple[float, float]] | None = facts.get("ranges")
+        self.sizes = None if facts.get("meshes") is None else MeshSizes.parse(facts["meshes"])
+        self._kept: list[tuple[str, Sequence[Note]]] | None = None
+
+    @property
+    def time_step(self) -> float | None:
+        """The time from one state to the next in training, if the model has learned such steps."""
+        return None if self.sizes is None else self.sizes.time_step
+
+    def of_inputs(self, inputs: Floats) -> list[Note]:
+        """A note for every input that leaves the range of the training set by more than a tenth of it.
+
+        Args:
+            inputs: What :meth:`~pitgeo.data.fields.FieldTable.read` gave for a mesh.
+        """
+        found: dict[Note, None] = {}
+        fields = [field for field in self.table.inputs for _ in range(field.stored)]
+        for field, column, (low, high) in zip(fields, inputs.T, self.ranges or (), strict=self.ranges is not None):
+            least, most, margin = float(column.min()), float(column.max()), (high - low) / 10
+            if least < low - margin or most > high + margin:
+                hint = "" if field.is_geometry else units_hint((least, most), (low, high))
+                text = (
+                    f"{field.name!r} runs from {least:.4g} to {most:.4g}, outside of the {low:.4g} to {high:.4g} of "
+                    f"the training set{hint}: do not rely on the prediction"
+                )
+                found[Note(f"{'geometry' if field.is_geometry else 'input'} {field.name}", text)] = None
+        return list(found)
+
+    def of_mesh(self, mesh: Mesh, inputs: Floats) -> list[Note]:
+        """The same, and what the mesh itself has."""
+        found = self.of_inputs(inputs)
+        if self.sizes is None:
+            return found
+        parts = self.table.parts(inputs, "inputs")
+        normals = [part.mean(0).tolist() for field, part in parts if field.is_geometry and field.name == "normals"]
+        own = list(self.sizes.doubts(mesh, normals[0] if normals else ()))
+        if any(note.kind == "size" for note in own):  # distances are others, then
+            found = [note for note in found if not note.kind.startswith("geometry ")]
+        return [*own, *found]
+
+    def of_times(self, times: Sequence[float]) -> list[Note]:
+        """A note if a series has other time steps than those of the training."""
+        lengths = np.diff(times).tolist()
+        if self.time_step is None or not lengths or step_range([self.time_step, *lengths]) is None:
+            return []
+        text = f"steps of {lengths[0]:g}, but those of the training are of {self.time_step:g}"
+        return [Note("time step", f"{text}: do not rely on the prediction")]
+
+    def say(self, mesh: Mesh, notes: Sequence[Note]) -> None:
+        """Log what is odd about a mesh, or keep it until the end, together with what its reader did."""
+        if self._kept is not None:
+            self._kept.append((str(mesh.path or "the mesh"), [*mesh.notes, *notes]))
+            return
+        for note in notes:
+            log.warning("%s: %s", mesh.path or "the mesh", note.text)
+
+    @contextmanager
+    def summed_up(self) -> Iterator[None]:
+        """What is odd about the meshes looked at meanwhile is logged at the end, a line a kind."""
+        self._kept = []
+        try:
+            yield
+        finally:
+            kept, self._kept = self._kept, None
+            for line in summary(kept, len({name for name, _ in kept})):
+                log.warning("%s", line)

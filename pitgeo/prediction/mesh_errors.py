@@ -1,0 +1,59 @@
+"""Errors of predictions on a mesh, for what it holds the truth of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pitgeo.data import PointData
+from pitgeo.data.fields.reading import Floats
+from pitgeo.measures.measures import Measures
+from pitgeo.mesh import Mesh
+
+
+def add_mesh(
+    measures: Measures, mesh: Mesh, sample: PointData, prediction: Floats, truths: Sequence[Mapping[str, Floats]]
+) -> None:
+    """Take in the errors on one mesh, for those targets and steps of which the truth is known.
+
+    Args:
+        measures: What takes them in; nothing is added if nothing is known.
+        mesh: The mesh.
+        sample: What was predicted from.
+        prediction: Predicted values ``[m, steps * K]``.
+        truths: True values of every step by the name of the target, as :meth:`~pitgeo.data.fields.FieldTable.truth`
+            gives them; steps that follow are not known.
+    """
+    values, known, start = np.zeros_like(prediction), np.zeros(prediction.shape, bool), 0
+    for truth in truths:
+        for field in measures.table.targets:
+            part = slice(start, start + field.channels)
+            start += field.channels
+            if field.name in truth:
+                rows = slice(None) if field.place == "mesh" else measures.table.rows(mesh, field)
+                values[rows, part], known[rows, part] = truth[field.name], True
+    if known.any():
+        name = str(mesh.path) if mesh.path else f"mesh {len(measures.names)}"
+        measures.add(name, values, prediction, known, sample.points("output")[0])
+
+
+def numbers_of(cases: Sequence[Any], parameters: Any) -> list[Mapping[str, float]]:
+    """The numbers of every mesh that it does not hold itself, from a dictionary for all, or one for each.
+
+    Raises:
+        ValueError: If it is something else, or for another number of meshes.
+    """
+    if parameters is None or isinstance(parameters, Mapping):
+        return [parameters or {}] * len(cases)
+    if isinstance(parameters, (str, Path)):
+        raise ValueError(
+            f"Expected 'parameters' of meshes in memory to be dictionaries (got {parameters}, a table of files)"
+        )
+    if len(parameters) != len(cases):
+        raise ValueError(
+            f"Expected 'parameters' to be a dictionary for each of {len(cases)} meshes (got {len(parameters)})"
+        )
+    return list(parameters)

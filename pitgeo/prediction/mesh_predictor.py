@@ -1,0 +1,296 @@
+"""From predictions of samples to predictions on meshes and in mesh files, whatever it is that predicts."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from torch import Tensor
+
+from pitgeo.config.config import RunConfig
+from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.reading import Floats
+from pitgeo.datasets.folder.manifest import find_files
+from pitgeo.datasets.folder.parameters import read_parameters
+from pitgeo.measures.measures import FORMAT, Measures
+from pitgeo.measures.reference import Reference
+from pitgeo.mesh import Mesh, write_series
+from pitgeo.mesh.in_memory import as_mesh, sample_meshes
+from pitgeo.mesh.reading import read
+from pitgeo.mesh.series import holds_series, open_series
+from pitgeo.prediction.mesh_doubts import MeshDoubts
+from pitgeo.prediction.mesh_errors import add_mesh, numbers_of
+
+log = logging.getLogger(__name__)
+
+
+class MeshPredictor(ABC):
+    """What predicts fields on meshes: one model, or several.
+
+    Args:
+        config: The configuration of the run.
+        facts: What the checkpoint says about itself.
+        path: The file that it was loaded from, for messages.
+    """
+
+    def __init__(self, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
+        self.config = config
+        self.facts = facts
+        self.path = path
+        self.table = FieldTable.parse(facts["table"])
+        self.targets: tuple[str, ...] = self.table.target_labels
+        self.doubts = MeshDoubts(self.table, facts)
+
+    @cached_property
+    def reference(self) -> Reference | str:
+        """Mean and variation of the targets on the training set, or why they are not known.
+
+        They come from the checkpoint; where that has none, from the training files.
+        """
+        if self.facts.get("reference") is not None:
+            return Reference.parse(self.facts["reference"])
+        try:
+            return Reference.fit(self.data_options.split_samples("train", False), self.table.scalars)
+        except (OSError, ValueError) as error:
+            return f"{self.path} holds no mean of its training set, which cannot be read either ({error})"
+
+    def measures(self) -> Measures:
+        """What takes in predictions and truths, and gives their errors."""
+        known = self.reference
+        return Measures(self.table, None, known) if isinstance(known, str) else Measures(self.table, known)
+
+    @abstractmethod
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        """What a result holds of every target, ``[M, K]`` or ``[M, steps * K]``, by the ending of the field's name.
+
+        ``"_prediction"`` is among them.
+        """
+
+    @overload
+    def predict_mesh(self, mesh: list[Any], parameters: Mapping[str, float] | None = None) -> list[Mesh]: ...
+    @overload
+    def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh: ...
+    def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh | list[Mesh]:
+        """The mesh with ``<target>_prediction``, and what else :meth:`fields` gives, for every target.
+
+        Where the truth is there, so is ``<target>_error``. Inputs that lie far outside those of the training set are
+        named in the log.
+
+        Args:
+            mesh: The mesh, with the input fields, or what :func:`~pitgeo.mesh.in_memory.as_mesh` makes one of; for a
+                list of these, a list is returned.
+            parameters: Inputs of the mesh as a whole that it does not hold itself.
+
+        Raises:
+            ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
+                reference grid.
+        """
+        if isinstance(mesh, list):
+            return [self.predict_mesh(one, parameters) for one in sample_meshes(mesh)]
+        return self.predict_and_measure(as_mesh(mesh), parameters)
+
+    def predict_and_measure(
+        self, mesh: Mesh, parameters: Mapping[str, float] | None = None, measures: Measures | None = None
+    ) -> Mesh:
+        """What :meth:`predict_mesh` gives for one mesh; ``measures`` take in the errors, where the truth is there."""
+        self._check_space()
+        sample = self._sample(mesh, parameters)
+        found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
+        truth = self.table.truth(mesh, parameters)
+        if measures is not None:
+            add_mesh(measures, mesh, sample, found["_prediction"], [truth])
+        return self._with(self._with_numbers(mesh, parameters), found, truth)
+
+    def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
+        """Errors on any meshes that hold the truth; series are rolled out from their first state.
+
+        Args:
+            meshes: A file or a pattern, or what :func:`~pitgeo.mesh.in_memory.as_mesh` makes a mesh of; or a list.
+            parameters: Numbers that the meshes do not hold themselves: a table of the files; a dictionary for all
+                meshes; or a list of dictionaries, one for each.
+
+        Returns:
+            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every mesh by itself.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a mesh cannot be read, or lacks an input or every target.
+        """
+        self._check_space()
+        given = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
+        files = [str(entry) for entry in given if isinstance(entry, (str, Path))]
+        if files and len(files) < len(given):
+            raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
+        cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(given)
+        if files and (parameters is None or isinstance(parameters, (str, Path))):
+            by_file = self.file_parameters(cases, parameters)
+            parameters = [by_file[file] for file in cases]
+        measures = self.measures()
+        with self.doubts.summed_up():
+            for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
+                before = len(measures.names)
+                if self.is_one_step:
+                    self._evaluate_series(case, own, measures)
+                else:
+                    self.predict_and_measure(read(case) if files else case, own, measures)
+                if len(measures.names) == before:
+                    raise ValueError(
+                        f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
+                        f"{', '.join(self.targets)} (got none); leave it out, or predict it without errors"
+                    )
+        return {
+            "format": FORMAT,
+            "checkpoint": self.path.name,
+            "model": self.config.model.name,
+            "samples": len(measures.names),
+            "errors": measures.result(),
+            "cases": measures.cases(),
+        }
+
+    def _check_space(self) -> None:
+        """Refuse meshes for a model whose positions are not those of a mesh."""
+        if not self.config.data.options.is_in_space:
+            raise ValueError(
+                f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
+                f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
+                f"'physical'"
+            )
+
+    @property
+    def data_options(self) -> Any:
+        """The options of the data, with the very files in each split that were there in training."""
+        options, split = self.config.data.options, self.facts.get("split")
+        return options if split is None else options.with_split(split)
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether the model predicts the next state of a time series."""
+        return self.table.is_one_step
+
+    def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
+        """Numbers of mesh files that they do not hold themselves.
+
+        Args:
+            files: The files.
+            table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
+                it was.
+        """
+        options: Any = self.config.data.options
+        wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
+        pattern: str = getattr(options, "name_pattern", "")
+        own: str = getattr(options, "parameters", "")
+        if table is not None or not own:
+            return read_parameters(files, str(table or ""), pattern, wanted)
+        found, named = read_parameters(files, "", pattern, wanted), list[Path]()
+        for file in files:
+            try:
+                found[file].update(read_parameters([file], own, "", wanted)[file])
+                named.append(file)
+            except (FileNotFoundError, ValueError) as error:  # it may be another file, which holds its numbers
+                log.debug("%s: no numbers from the table of the training files: %s", file, error)
+        if named:
+            more = f" and {len(named) - 1} more" if len(named) > 1 else ""
+            log.info("%s%s: numbers by name from %s, the table of the training files", named[0], more, own)
+        return found
+
+    def write_roll_out(
+        self,
+        file: Path,
+        output: Path,
+        steps: int | None = None,
+        parameters: Mapping[str, float] | None = None,
+        measures: Measures | None = None,
+    ) -> None:
+        """Predict the states after a file's first one, and write all of them as a collection.
+
+        Args:
+            file: A time series, or a mesh with the first state.
+            output: The collection to write, ``.pvd``; its meshes are put beside it.
+            steps: How many; ``None`` for as many as the file has, or for one.
+            parameters: Inputs of the mesh as a whole that the file does not hold itself.
+            measures: Takes in the errors of the steps that the file holds.
+
+        Raises:
+            ValueError: If the file cannot be read or lacks a field.
+        """
+        series = open_series(file) if holds_series(file) else None
+        first = read(file) if series is None else series.mesh(0)
+        count = steps or (1 if series is None else max(1, len(series) - 1))
+        channels = len(self.table.target_labels)
+        sample, truths = self._sample(first, parameters), list[Mapping[str, Floats]]()
+        found = self.fields(sample, count)
+        states = {ending: values.double().numpy() for ending, values in found.items()}
+        known = 1 if series is None else len(series)
+        times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
+        self.doubts.say(first, [*(() if series is None else series.notes), *self.doubts.of_times(times)])
+        step = times[-1] - times[-2] if len(times) > 1 else self.doubts.time_step or 1.0
+        times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
+
+        def meshes() -> Iterator[Mesh]:
+            for number in range(count + 1):
+                mesh = first if series is None or number >= known else series.mesh(number)
+                here = slice(max(number - 1, 0) * channels, max(number, 1) * channels)
+                state = {ending: values[:, here] for ending, values in states.items()}
+                if number == 0:  # it is known
+                    state = {ending: 0.0 * values for ending, values in state.items()}
+                    state["_prediction"] = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
+                # what the first mesh holds of the state belongs to another time
+                truth = self.table.truth(mesh, parameters) if number < known else None
+                truths.extend([truth] if number and truth is not None else [])
+                yield self._with(self._with_numbers(mesh, parameters), state, truth)
+
+        write_series(output, meshes(), times)
+        if measures is not None:
+            add_mesh(measures, first, sample, states["_prediction"], truths)
+
+    def outside(self, inputs: Floats) -> list[str]:
+        """A sentence for every input that leaves the range of the training set by more than a tenth of it.
+
+        Args:
+            inputs: What :meth:`~pitgeo.data.fields.FieldTable.read` gave for a mesh.
+        """
+        return [note.text for note in self.doubts.of_inputs(inputs)]
+
+    def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
+        """The sample of a mesh; inputs far outside those of training are named in the log."""
+        inputs = self.table.read(mesh, parameters)
+        self.doubts.say(mesh, self.doubts.of_mesh(mesh, inputs))
+        if self.config.scaling.box == "none":  # else a mesh may lie anywhere
+            self.table.warn_of_loss(mesh)
+        return self.table.mesh_sample(mesh, parameters, inputs)
+
+    def _with(self, mesh: Mesh, found: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
+        """The mesh with fields from values ``[m, channels]``, and the error; else without the targets' own fields."""
+        result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in found.items()}
+        for ending, values in split.items():
+            result = self.table.add(result, values, ending)
+        if truth is None:
+            return self.table.without_targets(result)
+        prediction = split["_prediction"]
+        return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
+
+    def _with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
+        """The mesh with the parameters that the model learned from, as fields of the whole mesh."""
+        for field in self.table.inputs:
+            if field.place == "mesh" and field.name in (parameters or {}) and field.name not in mesh.field_data:
+                mesh = mesh.with_field_data(field.name, np.array([(parameters or {})[field.name]]))
+        return mesh
+
+    def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:
+        """Roll out a series, and measure all states but the first."""
+        if isinstance(file, Mesh) or not holds_series(file):
+            what = f"{file}: Expected a time series" if isinstance(file, Path) else "Expected files of time series"
+            raise ValueError(f"{what} for a model of its steps (got a single mesh); name a .pvd or .xdmf")
+        series = open_series(file)
+        first, count = series.mesh(0), len(series) - 1
+        if count:
+            sample = self._sample(first, parameters)
+            states = self.fields(sample, count)["_prediction"].double().numpy()
+            truths = [self.table.truth(series.mesh(step + 1), parameters) for step in range(count)]
+            add_mesh(measures, first, sample, states, truths)

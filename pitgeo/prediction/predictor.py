@@ -1,0 +1,305 @@
+"""From a checkpoint and a mesh to predicted fields on that mesh."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from pitgeo.config.config import RunConfig, parse_config
+from pitgeo.data import PointData
+from pitgeo.data.scaling import Scaling
+from pitgeo.data.transforms import AttentionGraphs
+from pitgeo.datasets.folder.manifest import find_files
+from pitgeo.graphs.neighborhood import Neighborhood
+from pitgeo.measures.measures import Measures
+from pitgeo.mesh import result_name, write_mesh
+from pitgeo.mesh.reading import read as read_mesh  # what it notes is summed up
+from pitgeo.models.registry import Shape, build, parameter_count
+from pitgeo.nn import LocalDecoder, PiT
+from pitgeo.prediction.ensemble import Ensemble, read_ensemble
+from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.training.checkpoint_io import read_checkpoint
+from pitgeo.training.module import OperatorModule
+
+CHUNK = 65_536
+"""Output points at a time, where one sample has more."""
+
+__all__ = ["Predictor", "load", "load_any", "load_ensemble", "predict_files", "predict_with"]
+
+
+class Predictor(MeshPredictor):
+    """A trained model that predicts from raw samples or meshes, in physical units. Made by :func:`load`.
+
+    Args:
+        module: The trained model with its scalings.
+        config: The configuration of the run.
+        facts: What the checkpoint says about itself.
+        path: The checkpoint's file.
+    """
+
+    def __init__(self, module: OperatorModule, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
+        super().__init__(config, facts, path)
+        self.module = module.eval().requires_grad_(False)
+        self.chunk = CHUNK
+        self.transform = config.transform(facts["box_scale"])
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The bare model."""
+        return self.module.model
+
+    @property
+    def parameters(self) -> int:
+        """Number of trained parameters."""
+        return parameter_count(self.model)
+
+    def predict(self, data: PointData | Sequence[PointData], steps: int = 0) -> Tensor:
+        """Values ``[M, K]`` at the output points of one raw sample, or of several one after another.
+
+        Args:
+            data: The samples.
+            steps: Predict so many states, one after the other, ``[M, steps * K]``, see :meth:`roll_out`; 0 for the one
+                application that the model was trained for.
+
+        Raises:
+            ValueError: If the sample has other channels or axes than those the model was trained on.
+        """
+        samples = [data] if isinstance(data, PointData) else list(data)
+        wanted = self.facts["shape"]["in_channels"]
+        for sample in samples:
+            if sample.input_dim != wanted:
+                raise ValueError(
+                    f"Expected samples with {wanted} input channels, coordinates and values "
+                    f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
+                    f"{sample.x.shape[-1]} values)"
+                )
+            self._check_logs(sample)
+        if not steps and len(samples) == 1 and self._is_large(samples[0]):
+            return self._in_chunks(samples[0])
+        batch = Batch.from_data_list([self.transform(sample) for sample in samples])
+        return self.roll_out(batch, steps) if steps else self.predict_prepared(batch)
+
+    def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
+        """The prediction alone, by the ending of the field's name."""
+        return {"_prediction": self.predict(data, steps)}
+
+    def predict_prepared(self, batch: PointData) -> Tensor:
+        """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
+        with torch.inference_mode():
+            return cast(Tensor, self.module(self._moved(batch)).cpu())
+
+    def roll_out(self, batch: PointData, steps: int) -> Tensor:
+        """States ``[M, steps * K]`` that follow, one after the other, each from the last one.
+
+        Args:
+            batch: A batch that :attr:`transform` has been applied to, its last ``K`` input values being the state.
+            steps: How many.
+        """
+        batch, states = copy.copy(batch), []
+        for _ in range(steps):
+            states.append(self.predict_prepared(batch))
+            state = states[-1].to(batch.x)
+            batch.x = torch.cat([batch.x[..., : -state.shape[-1]], state], -1)
+        return torch.cat(states, -1)
+
+    def _moved(self, data: PointData) -> PointData:
+        """A copy on the device of the model: PyG moves an object itself, which may be the caller's."""
+        return cast(PointData, copy.copy(data).to(self.module.device))
+
+    def _check_logs(self, sample: PointData) -> None:
+        scaling = self.module.input_scaling
+        if not scaling.has_logs:
+            return
+        for channel in scaling.is_log.nonzero()[:, 0].tolist():
+            low = float(sample.x[..., channel].min())
+            if not low > 0:
+                raise ValueError(
+                    f"Expected positive values of {self.table.input_labels[channel]!r}, whose logarithm {self.path} "
+                    f"was trained on (got {low:g}); mend the file, or leave it out"
+                )
+
+    def _is_large(self, sample: PointData) -> bool:
+        """Whether the output points are to be taken in parts."""
+        many = sample.points("output")[0].shape[0] > self.chunk
+        return many and isinstance(self.model, LocalDecoder) and self.model.has_local_decoder
+
+    def _in_chunks(self, sample: PointData) -> Tensor:
+        """Values at the output points of one raw sample, some points at a time.
+
+        The graph of a decoder that has one is found for every part, in the positions as they came, like that of a whole
+        sample.
+        """
+        model, graph = cast(LocalDecoder, self.model), None
+        sample = self.transform.placed(sample)
+        for step in self.transform.transforms:
+            if isinstance(step, AttentionGraphs) and isinstance(model, PiT):
+                sample = replace(step, decoder=None, output=None)(sample)
+                graph = self._graph_of_parts(sample, step)
+            else:
+                sample = step(sample)
+
+        def apply(data: PointData) -> Tensor:
+            if isinstance(model, PiT):
+                return model.in_chunks(data, self.chunk, graph)
+            return model.in_chunks(data, self.chunk)
+
+        with torch.inference_mode():
+            return cast(Tensor, self.module(self._moved(sample), apply).cpu())
+
+    def _graph_of_parts(self, sample: PointData, graphs: AttentionGraphs) -> Callable[[slice], Neighborhood]:
+        """The decoder's graph for some of the output points of a sample."""
+
+        def graph(rows: slice) -> Neighborhood:
+            hood = graphs.find("decoder", sample, rows)
+            device = self.module.device
+            return Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
+
+        return graph
+
+
+def load(path: str | Path, device: str = "cpu") -> Predictor:
+    """A model that predicts, from a checkpoint alone.
+
+    Args:
+        path: ``best.ckpt`` or ``last.ckpt`` of a run.
+        device: Where to predict, as torch names it.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is not a checkpoint of pitgeo, or one of another format.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise FileNotFoundError(
+            f"Expected a checkpoint (got the folder {path}); take "
+            f"{path / ('best.ckpt' if (path / 'best.ckpt').exists() else 'last.ckpt')}, if it is there"
+        )
+    checkpoint = read_checkpoint(path)
+    facts = checkpoint["pitgeo"]
+    config = parse_config(facts.get("config", {}), source=str(path))
+    try:
+        shape = Shape(**facts["shape"])
+        model, control = build(config.model.options, shape), config.model.options.control(shape)
+        weights = checkpoint["state_dict"]
+        scalings = []
+        for name in ("input_scaling", "target_scaling"):
+            mean, std, grid, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid", "is_log"))
+            scalings.append(Scaling(mean, std, tuple(grid.tolist()), logs.nonzero()[:, 0].tolist()))
+        module = OperatorModule(
+            model,
+            scalings[0],
+            scalings[1],
+            config.training,
+            facts=copy.deepcopy(facts),
+            scalars=weights["sizes"],
+            control=control,
+        )
+        module.load_state_dict(weights)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"Expected {path} to hold the weights and facts of the model it names (got: {error}); it was written by "
+            f"another version or is damaged: train again"
+        ) from error
+    return Predictor(module.to(device), config, facts, path)
+
+
+def load_ensemble(path: str | Path, device: str = "cpu") -> Ensemble:
+    """Models that predict together, from the ``ensemble.json`` that their training left.
+
+    Args:
+        path: The file; its members' checkpoints are named in it, relative to its folder.
+        device: Where to predict, as torch names it.
+
+    Raises:
+        FileNotFoundError: If the file or a checkpoint is missing.
+        ValueError: If it is damaged, or the members do not belong together.
+    """
+    checkpoints, calibration = read_ensemble(Path(path))
+    return Ensemble([load(checkpoint, device) for checkpoint in checkpoints], calibration, Path(path))
+
+
+def predict_files(
+    checkpoint: str | Path,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    device: str = "cpu",
+    progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
+) -> list[Path]:
+    """What :func:`predict_with` does, by a checkpoint or the ``ensemble.json`` of several, on a device."""
+    return predict_with(load_any(checkpoint, device), meshes, output, progress, parameters, steps)
+
+
+def load_any(path: str | Path, device: str = "cpu") -> MeshPredictor:
+    """What predicts: a trained model from its checkpoint, or an ensemble from its ``ensemble.json``."""
+    return load_ensemble(path, device) if Path(path).suffix.lower() == ".json" else load(path, device)
+
+
+def predict_with(
+    predictor: MeshPredictor,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
+    measures: Measures | None = None,
+) -> list[Path]:
+    """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
+
+    Args:
+        predictor: The trained model, or several.
+        meshes: Files to read, or patterns of them.
+        output: Folder to write to; made if it is not there.
+        progress: Wraps the files while they are worked through, to show a progress bar.
+        parameters: Table of numbers of these files, in place of the one the model was trained with.
+        steps: Of a model of time series: states to predict after each file's first, written as a collection
+            (``.pvd``); ``None`` for as many as the file has, or for one.
+        measures: Takes in the errors of files that hold the truth, see :meth:`MeshPredictor.measures`.
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
+    """
+    files = find_files([str(mesh) for mesh in meshes], "'meshes'")
+    folder = Path(output)
+    is_series = predictor.is_one_step
+    if steps is not None and not is_series:
+        raise ValueError(
+            f"Expected 'steps' with a model of time series alone (got {predictor.path}, which is none); leave it out"
+        )
+    if steps is not None and steps < 1:
+        raise ValueError(f"Expected 'steps' to be at least 1 (got {steps}); leave it out for as many as a file has")
+    results = {file: f"{file.stem}.pvd" if is_series else result_name(file) for file in files}
+    names = [results[file] for file in files]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(
+            f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice); "
+            f"predict them one after the other, with another 'output' each"
+        )
+    for file in files:
+        if file.parent.resolve() == folder.resolve():  # the names of results may be those of other inputs there
+            raise ValueError(
+                f"Expected another 'output' than {folder}, where {file} is and something would be overwritten; name a "
+                f"new folder"
+            )
+    numbers = predictor.file_parameters(files, parameters)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    with predictor.doubts.summed_up():
+        for file in progress(files):
+            target = folder / results[file]
+            if is_series:
+                predictor.write_roll_out(file, target, steps, numbers[file], measures)
+            else:
+                write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
+            written.append(target)
+    return written

@@ -1,0 +1,1 @@
+"""Whole runs: from a configuration or meshes in memory to an evaluated model, and models compared."""

@@ -1,0 +1,96 @@
+"""The control that a network corrects, and the scalings that go with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from pitgeo.config.config import RunConfig, TrainingConfig
+from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.scaling import Scaling
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.models.registry import Shape
+from pitgeo.training import OperatorModule
+from pitgeo.workflows.fit_scalings import check_held_out, fit_scalings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What is found on training samples before the first step.
+
+    Args:
+        inputs: Scaling of the input values.
+        targets: Scaling of the targets, or of what the control leaves of them.
+        sizes: Sizes of targets of whole meshes; ``None`` without any.
+        control: The control, if any.
+    """
+
+    inputs: Scaling
+    targets: Scaling
+    sizes: Tensor | None
+    control: nn.Module | None
+
+    def module(self, model: nn.Module, training: TrainingConfig, facts: dict[str, Any]) -> OperatorModule:
+        """A new model with all of this."""
+        given: dict[str, Any] = {"facts": facts, "scalars": self.sizes, "control": self.control}
+        return OperatorModule(model, self.inputs, self.targets, training, **given)
+
+
+def fit_before(
+    config: RunConfig,
+    shape: Shape,
+    samples: Sequence[PointData],
+    held_out: Sequence[PointData],
+    table: FieldTable,
+) -> Fitted:
+    """Fit the scalings of a run, and the control that its model corrects.
+
+    Raises:
+        ValueError: If the configuration asks for what the samples do not allow; the message names it.
+    """
+    if config.model.options.is_closed:  # it has scalings of its own
+        unscaled = config.scaling.model_copy(update={"inputs": "none", "targets": "none"})
+        config = config.model_copy(update={"scaling": unscaled})
+    inputs, targets, sizes = fit_scalings(config, samples, table)
+    check_held_out(config, table, held_out)
+    control: Any = config.model.options.control(shape)
+    if control is None:
+        return Fitted(inputs, targets, sizes, None)
+    names = {field.name for field in table.targets}
+    wrong = [
+        *(["a checkpoint in training.start_from"] if config.training.start_from else []),
+        *(["no validation samples"] if config.data.options.counts()[1] == 0 else []),
+        *(f"{name!r} in scaling.log" for name in config.scaling.log if name in names),
+    ]
+    if wrong:
+        raise ValueError(
+            f"Expected validation samples, no training.start_from, and no target in scaling.log with a network that "
+            f"corrects a control (got {', '.join(wrong)}); change that, or set model.{config.model.name}.residual_of = "
+            f"'none'"
+        )
+    control.fit_closed(samples)
+    log.info("The network corrects a control, in which training samples were left out in turn")
+    leavings = fit_scalings(config, _with_base(control, samples).leavings(), table)[1]
+    zero = Scaling(0 * leavings.mean, leavings.std, tuple(leavings.grid.tolist()))
+    return Fitted(inputs, zero, sizes, control)
+
+
+def with_control(module: OperatorModule, samples: Sequence[PointData]) -> Sequence[PointData]:
+    """Training samples with what a module's control, if it has one, says of each without it.
+
+    A control that interpolates leaves nothing of the samples that it was fitted to. So the network learns what is left
+    where samples in turn were left out, as will be left of new ones.
+    """
+    return samples if module.control is None else _with_base(module.control, samples)
+
+
+def _with_base(control: Any, samples: Sequence[PointData]) -> SharedMesh:
+    shared = cast(SharedMesh, samples)
+    return shared.with_base(control.left_out(shared))

@@ -1,0 +1,113 @@
+"""Scalings and sizes of a run, found on its training samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pitgeo.config.config import RunConfig
+from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable
+from pitgeo.data.scaling import Scaling
+from pitgeo.datasets.shared_mesh import SharedMesh
+
+
+def fit_scalings(
+    config: RunConfig, samples: Sequence[PointData], table: FieldTable
+) -> tuple[Scaling, Scaling, Tensor | None]:
+    """Scalings of inputs and targets, and the sizes of targets of whole meshes (``None`` without any).
+
+    Raises:
+        ValueError: If the configuration asks for what the samples do not allow; the message names it.
+    """
+    kinds, logs = config.scaling, _logs(config, table)
+    _check_logs(samples, "x", logs[0], table.input_labels)
+    _check_logs(samples, "y", logs[1], table.target_labels)
+    inputs = _scaling(samples, "x", kinds.inputs, logs[0])
+    targets = _scaling(samples, "y", kinds.targets, logs[1])
+    return inputs, targets, _sizes(samples, table.scalars)
+
+
+def check_held_out(config: RunConfig, table: FieldTable, held_out: Sequence[PointData]) -> None:
+    """Refuse inputs that have no logarithm before training, not where they are first evaluated.
+
+    Raises:
+        ValueError: If one whose logarithm is scaled is not positive in a validation or test sample.
+    """
+    names = [field.name for field in table.inputs for _ in range(field.stored)]
+    if not {*names} & {*config.scaling.log}:
+        return
+    for split, samples in (("validation", held_out), ("test", config.data.options.test_samples())):
+        for name, (low, _) in zip(names, samples.ranges(), strict=True) if hasattr(samples, "ranges") else ():
+            if name in config.scaling.log and not low > 0:
+                raise ValueError(
+                    f"Expected positive values of {name!r}, whose logarithm is scaled (got {low:g} among the {split} "
+                    f"samples); leave the name out of scaling.log"
+                )
+
+
+def _scaling(
+    samples: Sequence[PointData], key: Literal["x", "y"], kind: Literal["none", "channel", "point"], logs: list[int]
+) -> Scaling:
+    name = {"x": "inputs", "y": "targets"}[key]
+    if kind != "point":
+        if any("y_mask" in sample for sample in samples[:1]) and key == "y":
+            return _masked_scaling(samples, kind, logs)
+        return Scaling.fit((sample[key] for sample in samples), kind, logs)
+    if not isinstance(samples, SharedMesh):
+        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' where meshes differ (got 'point')")
+    if logs:
+        raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' with scaling.log (got 'point')")
+    return Scaling.fit_points(getattr(samples, key), samples.grid)
+
+
+def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
+    """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
+    parts = [
+        Scaling.fit(
+            (sample.y[sample.y_mask[:, channel], channel, None] for sample in samples), kind, [0] * (channel in logs)
+        )
+        for channel in range(samples[0].y.shape[1])
+    ]
+    mean, std = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "std"))
+    return Scaling(mean, std, (), logs)
+
+
+def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
+    """Input and target channels whose logarithm is scaled."""
+    found: list[list[int]] = []
+    names = {field.name for field in (*table.inputs, *table.targets) if field.categories is None}
+    if wrong := [name for name in config.scaling.log if name not in names]:
+        raise ValueError(f"Expected scaling.log to name inputs or targets, among {sorted(names)} (got {wrong})")
+    for fields in (table.inputs, table.targets):
+        owners = [field.name for field in fields for _ in range(field.channels)]
+        found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])
+    return found[0], found[1]
+
+
+def _check_logs(
+    samples: Sequence[PointData], key: Literal["x", "y"], logs: Sequence[int], labels: Sequence[str]
+) -> None:
+    """Name the sample and the field whose logarithm cannot be taken."""
+    for number, sample in enumerate(samples if logs else ()):
+        for channel in logs:
+            values = sample[key][:, channel]
+            if key == "y" and "y_mask" in sample:
+                values = values[sample.y_mask[:, channel]]
+            if not bool((values > 0).all()):
+                where = f"{samples.name(number)}: " if hasattr(samples, "name") else ""
+                raise ValueError(
+                    f"{where}Expected positive values of {labels[channel]!r}, whose logarithm is scaled (got "
+                    f"{float(values.min()):g}); leave it out of scaling.log"
+                )
+
+
+def _sizes(samples: Sequence[PointData], scalars: int) -> Tensor | None:
+    """Root of the mean square of every number of the whole mesh."""
+    if scalars == 0:
+        return None
+    values = torch.stack([sample.y[0, -scalars:].double() for sample in samples])
+    return values.square().mean(0).sqrt().clamp(min=torch.finfo(torch.float32).tiny).float()

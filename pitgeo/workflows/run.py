@@ -1,0 +1,210 @@
+"""A whole run, from its configuration to the evaluated checkpoint."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from pitgeo.config.config import RunConfig, to_toml
+from pitgeo.data import PointData
+from pitgeo.data.fields import FieldTable
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.evaluation.evaluation import evaluate, versions, write_json
+from pitgeo.measures.reference import Reference
+from pitgeo.models.registry import Shape, build, parameter_count
+from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
+from pitgeo.training.loader import collate
+from pitgeo.training.options import prepare_model
+from pitgeo.workflows.fit_control import fit_before, with_control
+from pitgeo.workflows.run_data import Parts, box_scale_of, read_parts, shape_of
+from pitgeo.workflows.run_folder import Trained, as_begun, check_places, claim, finished
+
+log = logging.getLogger(__name__)
+
+TRIED_POINTS = 30_000
+"""Input and output points together that a dry run applies a model to at most."""
+
+
+def train(
+    config: RunConfig,
+    output: Path,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    read: Callable[[RunConfig, bool], Parts] | None = None,
+) -> Trained:
+    """Prepare the data, train, and evaluate once on the test set.
+
+    Seeds the generators of Python, numpy and torch, and has torch flush denormal numbers to zero, which are dreadfully
+    slow on CPUs and abound where weights fall off quickly.
+
+    Args:
+        config: The run.
+        output: Folder of the run.
+        resume: Go on from the folder's ``last.ckpt``.
+        overwrite: Delete an earlier run's files in the folder.
+        progress: Show bars on the standard error stream.
+        read: Another way to come by the data than :func:`read_parts`, say for runs that share them.
+
+    Raises:
+        ValueError: If the folder holds another run, or its checkpoint does not fit the configuration.
+        FileNotFoundError: If there is nothing to resume.
+        InterruptionError: If SIGINT or SIGTERM arrived; ``last.ckpt`` has been written.
+        NonFiniteError: If the loss or a weight became NaN or infinite.
+        WorkerLostError: If another process ended, of those that train together on several devices.
+    """
+    torch.set_flush_denormal(True)  # before any thread is started: threads inherit it
+    device = torch_device(config.training.device)
+    first = find_place(config.training).is_first
+    if first:
+        claim(config, output, resume, overwrite)
+    if resume:
+        config = as_begun(config, output / "last.ckpt")
+    with _log_file(output / "log.txt" if first else None):
+        if resume and (done := finished(config, output)) is not None:
+            log.info("The run in %s has finished already; nothing is left to do", output)
+            return done
+        with together(config.training, output / "last.ckpt") as processes:
+            with processes.by_turns():  # data are generated, and caches written, by the first
+                config = config.with_data(config.data.options.resolved(progress and first))
+                parts = (read or read_parts)(config, progress and first)
+            module, held_out = _module(config, parts), parts.held_out
+            samples = with_control(module, parts.samples)
+            if resume:
+                check_places(module.facts, output / "last.ckpt")
+            if first:
+                write_atomic(output / "config.toml", to_toml(config).encode())
+                if (split := module.facts["split"]) is not None:
+                    write_json(output / "split.json", split)
+            log.info(
+                "Training %s parameters on %d samples, %d held out for validation; results go to %s",
+                f"{parameter_count(module.model):,}",
+                len(samples),
+                len(held_out),
+                output,
+            )
+            if config.training.window:
+                log.info("A training step predicts %d of their %d steps", config.training.window, module.model.steps)
+            checkpoint = fit(module, samples, held_out, output, resume, progress)
+        if not first:
+            return Trained(checkpoint, {})
+        log.info("Evaluating %s on the test set", checkpoint)
+        return Trained(checkpoint, evaluate(checkpoint, output, "test", device, progress))
+
+
+def dry_run(config: RunConfig) -> list[str]:
+    """Build everything and train nothing; say what the run would work on.
+
+    The model is tried on one or two samples: zeros of a benchmark on grids, else training samples where their files
+    are there; without those it is built for declared shapes alone.
+
+    Raises:
+        ValueError: If the model cannot take these samples, or not be trained in this way.
+    """
+    options = config.data.options
+    train, validation, test = options.counts()
+    few: Sequence[PointData] = options.few_samples()
+    raw = few if len(few) else [options.template()]
+    transform = config.transform(box_scale_of(config, raw))
+    samples: Sequence[PointData]
+    samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
+    sample = samples[0]
+    labels = options.table(sample).target_labels
+    model = build(config.model.options, shape_of(config, samples))
+    prepare_model(model, config.training)
+    tried = _try(model, samples) if len(few) else "no sample: there are no files"
+    latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
+    return [
+        f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",
+        f"input points: {sample.pos.shape[0]} in {sample.pos.shape[1]}D",
+        f"input channels: {sample.input_dim} ({sample.pos.shape[1]} coordinates, {sample.x.shape[1]} values)",
+        f"latent points: {latent.shape[0]}",
+        f"output points: {output.shape[0]}",
+        f"output channels: {sample.y.shape[1]} ({', '.join(labels)})",
+        *([f"training: on windows of {steps} of {options.rollout} steps"] if (steps := config.training.window) else []),
+        f"model: {config.model.name}, tried on {tried}",
+        f"parameters: {parameter_count(model):,}",
+    ]
+
+
+def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
+    """Apply a model to samples, of large ones to one alone, and to none that would take long; say to what."""
+    if hasattr(model, "fit_closed"):
+        return "no sample: training fits it"
+    points = [len(sample.pos) + len(sample.points("output")[0]) for sample in samples]
+    if points[0] > TRIED_POINTS:
+        return f"no sample: this takes long with {len(samples[0].pos)} points"
+    batch = collate(samples, range(len(samples) if sum(points) <= TRIED_POINTS else 1))
+    batch["window"] = 1  # of a roll-out one step: the others are alike
+    with torch.inference_mode():
+        model.eval()(batch)
+    return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
+
+
+def _module(config: RunConfig, parts: Parts) -> OperatorModule:
+    table, samples, earlier = parts.table, parts.samples, parts.earlier
+    _seed(config.training.seed)
+    shape = shape_of(config, samples)
+    model = build(config.model.options, shape)
+    facts = _facts(config, shape, parts.box_scale, table)
+    facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
+    facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
+    facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
+    facts["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
+    module = fit_before(config, shape, samples, parts.held_out, table).module(model, config.training, facts)
+    if earlier is not None:
+        start_from(module, earlier, Path(config.training.start_from))
+    return module
+
+
+def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
+    """What a checkpoint says about itself."""
+    return {
+        "format": FORMAT,
+        "config": config.plain(),
+        "shape": asdict(shape),
+        "table": table.plain(),
+        "box_scale": box_scale,
+        "versions": versions(),
+    }
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+@contextmanager
+def _log_file(path: Path | None) -> Iterator[None]:
+    """Also write pitgeo's log to a file, down to the details and the traceback of what went wrong.
+
+    Without a file, as on all devices but the first, only warnings are logged.
+    """
+    logger = logging.getLogger("pitgeo")
+    if path is None:
+        handler: logging.Handler = logging.NullHandler()
+    else:
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True, errors="backslashreplace")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING if path is None else logging.DEBUG)
+    try:
+        yield
+    except BaseException as error:
+        logger.debug("Stopped by %s", type(error).__name__, exc_info=True)
+        raise
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,129 @@
+"""OFormer: its parts by the formula, what it must keep, and an operator that it learns."""
+
+import pytest
+import torch
+from pydantic import ValidationError
+
+from pitgeo.data import PointData
+from pitgeo.models.model_options import Shape
+from pitgeo.models.oformer import OFormer, OFormerOptions
+from pitgeo.models.rotary import rotary_angles
+
+from .common import (
+    check_numbers,
+    check_samples,
+    check_units,
+    learned_error,
+    pointwise_error,
+    sample,
+    smoothing,
+    stirred,
+)
+
+
+def model(dimension=2, **options):
+    torch.manual_seed(0)
+    options = {"width": 8, "decoder_width": 12, "heads": 2, "layers": 2, "spacing": 0.2, **options}
+    return stirred(OFormer(dimension + 2, 3, dimension, **options))
+
+
+@pytest.mark.parametrize("outputs", [None, 5])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_samples_batches_and_orders(dimension, outputs):
+    check_samples(model(dimension), outputs, dimension)
+
+
+@pytest.mark.parametrize("outputs", [None, 5])
+def test_gradients_coinciding_points_and_precisions(outputs):
+    check_numbers(model(), outputs)
+
+
+def test_units_of_length_do_not_matter():
+    check_units(lambda unit: model(extent=unit, spacing=0.2 * unit))
+
+
+def test_an_output_point_does_not_see_others():
+    made, data = model(), sample(outputs=6)
+    few = PointData(pos=data.pos, x=data.x, pos_out=data.pos_out[:2])
+    assert torch.allclose(made(few), made(data)[:2], atol=1e-12)
+
+
+def test_it_is_its_formula():
+    made, data = model(), sample(outputs=4)
+
+    def gated(network, x):
+        inner = network.first(x)
+        half = inner.shape[-1] // 2
+        return network.second(inner[:, :half] * 0.5 * (1 + torch.erf(inner[:, :half] / 2**0.5)) * inner[:, half:])
+
+    angles = rotary_angles(data.pos, 8, 0.2)[None]
+    hidden = made.lift(torch.cat([data.pos, data.x], -1))
+    for block in made.blocks:
+        hidden = block.before(hidden)
+        hidden = hidden + block.attention(hidden[None], hidden[None], None, angles, angles)[0]
+        hidden = block.between(hidden)
+        hidden = hidden + gated(block.mlp, hidden)
+    phase = 2 * torch.pi * data.pos_out @ made.waves
+    query = made.queries(torch.cat([phase.sin(), phase.cos()], -1))
+    turns = [rotary_angles(pos, 12, 0.2)[None] for pos in (data.pos_out, data.pos)]
+    query = query + made.attention(query[None], made.bridge(hidden)[None], None, *turns)[0]
+    query = query + gated(made.mlp, query)
+    expected = made.head(torch.cat([query, data.pos_out], -1))
+    assert torch.allclose(made(data), expected, rtol=1e-10, atol=1e-11)
+
+
+def test_parameter_count():
+    def attention(d):
+        return 3 * d * 4 * d + 4 * d * d + d
+
+    def gated(d):
+        return d * 2 * d + 2 * d + d * d + d
+
+    d, e = 96, 256
+    expected = 3 * d + 6 * (attention(d) + gated(d) + 4 * d) + d * e
+    expected += 2 * e * e + attention(e) + gated(e) + (e + 2) * e + e * e // 2 + e // 2 + 1
+    made = OFormer(3, 1, 2, width=d, decoder_width=e, heads=4, layers=6)
+    assert sum(p.numel() for p in made.parameters()) == expected == 2_556_321
+    assert abs(expected / 2.51e6 - 1) < 0.02  # the paper's, in millions
+
+
+def test_waves_stay_as_they_were_drawn():
+    made = OFormer(4, 3, 2, decoder_width=512, frequency=3.0)
+    assert abs(made.waves.std() - 3) < 0.4 and "waves" in made.state_dict() and not made.waves.requires_grad
+    again = OFormer(4, 3, 2, decoder_width=512, frequency=3.0)
+    again.load_state_dict(made.state_dict())
+    data = sample(outputs=3).apply(lambda value: value.float())
+    assert torch.equal(made(data), again(data))
+
+
+def test_it_learns_to_smooth():
+    made = OFormer(3, 1, 2, width=16, decoder_width=16, heads=2, layers=1, frequency=0.5, spacing=0.3)
+    error = learned_error(made, steps=300, outputs=8, batch_size=32)
+    assert error < 0.5 < 0.9 < pointwise_error(smoothing(300, 16, seed=5))
+
+
+def test_options_build_it():
+    made = OFormerOptions(width=12, heads=3, layers=1).build(Shape(4, 3, 2, spacing=0.1, extent=5.0))
+    assert made.extent == 5 and made.spacing == 0.1 and len(made.blocks) == 1 and made.attention.heads == 3
+    assert made(sample(outputs=4).apply(lambda value: value.float())).shape == (4, 3)
+    assert OFormerOptions().build(Shape(4, 3, 2, spacing=0.0, extent=5.0)).spacing == 0.05
+    assert not OFormerOptions().transform().transforms
+    with pytest.raises(ValidationError, match="frequency"):
+        OFormerOptions(frequency=0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: model()(sample(channels=3)), "4 input channels"),
+        (lambda: model(layers=0), "'layers'"),
+        (lambda: model(width=2), r"'width' to be even, two for each of 2 axes or more \(got 2\)"),
+        (lambda: model(decoder_width=9), "'decoder_width'"),
+        (lambda: model(heads=0), "'heads'"),
+        (lambda: model(spacing=0.0), "'spacing'"),
+        (lambda: model(frequency=0.0), "'frequency'"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

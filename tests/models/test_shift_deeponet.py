@@ -1,0 +1,142 @@
+"""The shift-DeepONet: sums by loops, and jumps that few fixed functions cannot hold."""
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from pitgeo.data import PointData
+from pitgeo.models.model_options import Shape
+from pitgeo.models.sensors import Sensors
+from pitgeo.models.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
+from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
+
+POINTS = 7
+
+
+def sample(seed=0, outputs=None, points=POINTS):
+    generator = torch.Generator().manual_seed(seed)
+    pos, x = (torch.randn(points, 2, generator=generator).double() for _ in range(2))
+    pos_out = None if outputs is None else torch.randn(outputs, 2, generator=generator).double()
+    return PointData(pos=pos, x=x, pos_out=pos_out)
+
+
+def model(mesh="shared", **options):
+    torch.manual_seed(0)
+    made = ShiftDeepONet(Sensors(4, 2, POINTS, mesh, 2.0), 3, **{"basis": 5, "width": 8, "layers": 2, **options})
+    torch.nn.init.normal_(made.bias)
+    return made.double()
+
+
+@pytest.mark.parametrize("outputs", [None, 4])
+@pytest.mark.parametrize("mesh", ["shared", "own"])
+def test_every_function_is_taken_at_its_own_coordinates(mesh, outputs):
+    made, data = model(mesh), sample(outputs=outputs)
+    readings = (data.x if mesh == "shared" else torch.cat([data.pos / 2.0, data.x], 1)).reshape(-1)
+    coefficients, scale, shift = made.branch(readings), made.scale(readings), made.shift(readings)
+    expected = []
+    for point in data.points("output")[0]:
+        row = made.bias.clone()
+        for number in range(15):  # the functions of one output channel after those of another
+            matrix = scale[4 * number : 4 * number + 4].reshape(2, 2)
+            place = matrix @ (point / 2.0) + shift[2 * number : 2 * number + 2]
+            row[number // 5] = row[number // 5] + coefficients[number] * made.trunk(place)[number]
+        expected.append(row)
+    assert torch.allclose(made(data), torch.stack(expected), atol=1e-12)
+
+
+def test_without_shift_and_scale_it_is_a_deeponet():
+    made, data = model(), sample(outputs=6)
+    with torch.no_grad():
+        made.scale[-1].weight.zero_()
+        made.shift[-1].weight.zero_()
+        made.shift[-1].bias.zero_()
+    coefficients = made.branch(data.x.reshape(-1)).reshape(3, 5)
+    basis = made.trunk(data.pos_out / 2.0).reshape(6, 3, 5)
+    assert torch.allclose(made(data), (coefficients * basis).sum(-1) + made.bias, atol=1e-12)
+
+
+def test_a_batch_is_its_samples_alone():
+    made = model()
+    assert_batch_independent(made, [sample(seed, outputs) for seed, outputs in ((0, 4), (1, 9))], tolerance=1e-12)
+    data, x = sample(outputs=4), torch.randn(3, POINTS, 2).double()
+    alone = [made(PointData(pos=data.pos, x=one, pos_out=data.pos_out)) for one in x]
+    together = made(PointData(pos=data.pos, x=x, pos_out=data.pos_out))
+    assert torch.allclose(together, torch.stack(alone), atol=1e-12)
+
+
+def test_some_output_points_alone():
+    made, batch = model("own"), Batch.from_data_list([sample(0, 4), sample(1, 9)])
+    rows = torch.tensor([1, 3, 4, 10])
+    assert torch.allclose(made(batch, rows), made(batch)[rows], atol=1e-12)
+
+
+@pytest.mark.parametrize("mesh", ["shared", "own"])
+def test_gradients(mesh):
+    made = model(mesh)
+    assert_parameters_used(made, Batch.from_data_list([sample(0), sample(1, 4)]))
+    assert_gradients(made, sample(outputs=4), of=("x", "pos_out"))
+
+
+def test_number_of_parameters():
+    made = ShiftDeepONet(Sensors(4, 2, 100), 3, basis=10, width=8, layers=2)
+    counts = [inputs * 8 + 8 + 8 * 8 + 8 + 8 * outputs + outputs for inputs, outputs in ((200, 30), (2, 30))]
+    counts += [200 * 8 + 8 + 8 * 8 + 8 + 8 * outputs + outputs for outputs in (30 * 4, 30 * 2)]
+    assert sum(parameter.numel() for parameter in made.parameters()) == sum(counts) + 3
+
+
+def test_coordinates_move_in_single_precision_under_autocast():
+    torch.manual_seed(0)
+    made, seen = model().float(), []
+    made.trunk[0].register_forward_pre_hook(lambda layer, inputs: seen.append(inputs[0]))
+    data = sample(outputs=40).apply(lambda value: value.float() if value.is_floating_point() else value)
+    exact = made(data)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = made(data)
+    assert torch.equal(seen[0], seen[1]) and seen[1].dtype == torch.float32
+    assert 0 < (found - exact).norm() / exact.norm() < 0.02
+
+
+def test_points_that_coincide():
+    made = ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.0, 1.0, points=4))
+    assert made(PointData(pos=torch.ones(4, 2), x=torch.rand(4, 1))).isfinite().all()
+
+
+def jumps(count, seed):
+    """A smooth hill somewhere; the answer jumps from -1 to 1 where the hill is."""
+    pos = torch.linspace(0, 1, 64)[:, None]
+    centre = 0.2 + 0.6 * torch.rand(count, 1, 1, generator=torch.Generator().manual_seed(seed))
+    return pos, torch.exp(-((pos - centre) ** 2) / 0.05), torch.tanh((pos - centre) / 0.02)
+
+
+def test_few_functions_that_move_do_what_as_many_fixed_ones_cannot():
+    torch.manual_seed(0)
+    made = ShiftDeepONet(Sensors(2, 1, 64, extent=1.0), 1, basis=4, width=32, layers=2)
+    pos, x, y = jumps(256, seed=0)
+    optimizer = torch.optim.Adam(made.parameters(), 0.003)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 300)
+    for _ in range(300):
+        chosen = torch.randint(256, (32,))
+        loss = (made(PointData(pos=pos, x=x[chosen])) - y[chosen]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    pos, x, y = jumps(128, seed=1)
+    with torch.no_grad():
+        error = (made(PointData(pos=pos, x=x)) - y).norm() / y.norm()
+    lengths = torch.linalg.svdvals(y[..., 0])  # no four functions with a constant beside them come nearer
+    best_fixed = lengths[5:].norm() / lengths.norm()
+    assert error < best_fixed / 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: model()(sample(points=6)), r"samples of 7 points.*\(got 6\).*'pit'"),
+        (lambda: ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "as many points.*'pit'"),
+        (lambda: model(basis=0), "'basis'"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

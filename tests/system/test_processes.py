@@ -1,0 +1,62 @@
+"""Work shared by processes, where it pays."""
+
+import os
+import time
+
+import pytest
+import torch
+
+from pitgeo.graphs import neighbors
+from pitgeo.system import processes
+from pitgeo.system.processes import as_finished, as_needed
+
+
+def where(item):
+    return item, os.getpid(), torch.get_num_threads()
+
+
+def slow(item):
+    time.sleep(0.05)
+    return where(item)
+
+
+def test_work_in_other_processes_has_one_thread_each():
+    found = list(as_finished(where, range(4), 2))
+    assert sorted(item for item, _, _ in found) == [0, 1, 2, 3]
+    assert {threads for _, _, threads in found} == {1} and os.getpid() not in {process for _, process, _ in found}
+
+
+def test_quick_work_stays_in_this_process(monkeypatch):
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("processes were started"))
+    assert [item for item, _, _ in as_needed(where, range(1000), 8)] == list(range(1000))
+    assert [item for item, _, _ in as_needed(slow, range(3), 8)] == [0, 1, 2]
+
+
+def test_long_work_goes_to_other_processes(monkeypatch):
+    monkeypatch.setattr(processes, "START", 0.06)
+    found = list(as_needed(slow, range(8), 2))
+    assert sorted(item for item, _, _ in found) == list(range(8))
+    own = [item for item, process, _ in found if process == os.getpid()]
+    assert own == [0, 1]  # the first may load a library, the second tells how long one takes
+
+
+def test_one_process_is_this_one(monkeypatch):
+    monkeypatch.setattr(processes, "START", -1.0)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("processes were started"))
+    assert len(list(as_needed(where, range(5), 1))) == 5
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_neighbour_search_has_as_many_threads_as_torch(threads, monkeypatch):
+    seen = []
+    search = neighbors._nearest
+    monkeypatch.setattr(neighbors, "_nearest", lambda *given: seen.append(given[-1]) or search(*given))
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        points = torch.rand(5000, 2)
+        neighbors.knn(points, points, 12)
+        neighbors.spacing(points)
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {threads}
