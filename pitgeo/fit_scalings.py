@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +13,7 @@ from pitgeo.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.fields import FieldTable
+from pitgeo.fields.local import own_number
 from pitgeo.scaling import Scaling
 
 
@@ -27,6 +29,8 @@ def fit_scalings(
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0])
+    if kinds.inputs == "channel":
+        inputs = _with_local(inputs, samples, table)
     targets = _scaling(samples, "y", kinds.targets, logs[1])
     return inputs, targets, _sizes(samples, table.scalars)
 
@@ -64,6 +68,19 @@ def _scaling(
     return Scaling.fit_points(getattr(samples, key), samples.grid)
 
 
+def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable) -> Scaling:
+    """The scaling, with numbers in a set over their own root mean square: zero, where there is none, stays zero."""
+    owners = [field for field in table.inputs for _ in range(field.channels)]
+    channels = [channel for channel, field in enumerate(owners) if field.within and field.categories is None]
+    if not channels:
+        return scaling
+    numbers = np.stack([own_number(sample.x[:, channels].double().numpy()) for sample in samples])
+    sizes = torch.from_numpy(np.sqrt(np.square(numbers).mean(0))).to(scaling.std)
+    mean, std = scaling.mean.clone(), scaling.std.clone()
+    mean[channels], std[channels] = 0.0, torch.where(sizes > 0, sizes, 1.0)
+    return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist())
+
+
 def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
     """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
     parts = [
@@ -82,6 +99,11 @@ def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
     names = {field.name for field in (*table.inputs, *table.targets) if field.categories is None}
     if wrong := [name for name in config.scaling.log if name not in names]:
         raise ValueError(f"Expected scaling.log to name inputs or targets, among {sorted(names)} (got {wrong})")
+    if wrong := [field.name for field in table.inputs if field.within and field.name in config.scaling.log]:
+        raise ValueError(
+            f"Expected scaling.log to name inputs that are positive at all points (got {wrong}, which are zero outside "
+            f"of their sets); leave them out of scaling.log"
+        )
     for fields in (table.inputs, table.targets):
         owners = [field.name for field in fields for _ in range(field.channels)]
         found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])
