@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from pitgeo.arguments import with_flags
 from pitgeo.studies import STUDIES, Budget, Settings, run_study
 from pitgeo.studies.cost import run_cost
 
@@ -36,4 +37,4 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")
     except (ValueError, RuntimeError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: error: {error}\n")
+        parser.exit(2, f"{parser.prog}: error: {with_flags(str(error))}\n")

@@ -179,11 +179,9 @@ def _comments(problem: Problem, left_out: dict[str, list[str]], results: dict[st
         comments.append(f"One value a file, so taken for inputs: {_list(numbers)}; results, as a drag, are targets.")
     if marks := [one.name for one in problem.inputs if one.is_mark]:
         comments.append(f"Zeros and ones, so taken for sets, of which inputs are made: {_list(marks)}.")
-    comments += local_inputs(
-        [one.name for one in problem.inputs if one.place == "mesh"]
-        + list(problem.table.columns if problem.table else ()),
-        sorted(frozenset.intersection(*(mesh.parts for mesh in problem.meshes))),
-    )
+    whole = [one.name for one in problem.inputs if one.place == "mesh"]
+    whole += problem.table.columns if problem.table else ()
+    comments += local_inputs(whole, sorted(frozenset.intersection(*(mesh.parts for mesh in problem.meshes))))
     comments += [f"Left out, since {reason}: {_list(names)}." for reason, names in left_out.items()]
     if not problem.targets:
         comments.append("No field can be predicted: name one, or numbers of the mesh, among the targets.")
