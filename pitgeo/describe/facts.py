@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pitgeo.describe.cells import CellFlaws, flaws
 from pitgeo.describe.orientation import Orientation, orientation
 from pitgeo.describe.roles import Role, role_of
-from pitgeo.fields.local import in_set
 from pitgeo.geometry.boundary import is_mark
+from pitgeo.geometry.sets import in_set
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.pieces import PIECE

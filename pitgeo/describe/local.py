@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pitgeo.describe.quoted import quoted
-from pitgeo.fields.mesh_field import AT
+from pitgeo.geometry.sets import AT
 
 MOST = 3
 """So many examples at most."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pitgeo.geometry.sets import AT
+
 Place = Literal["point", "cell", "mesh"]
 AXES = "xyz"
-AT = "@"
-"""Between the name of a number of the whole mesh and that of a set."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.fields.local import check_set, in_set, number_and_set
-from pitgeo.fields.mesh_field import AT, MeshField, Place
+from pitgeo.fields.local import number_and_set
+from pitgeo.fields.mesh_field import MeshField, Place
 from pitgeo.geometry import geometry_values, is_geometry
+from pitgeo.geometry.sets import AT, check_set, in_set
 from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
 from pitgeo.trees import kd_tree
 
