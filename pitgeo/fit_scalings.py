@@ -14,7 +14,10 @@ from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.fields import FieldTable
 from pitgeo.fields.local import own_number
-from pitgeo.scaling import Scaling
+from pitgeo.scaling import CONSTANT, Scaling
+
+FROM_ZERO = 2.0
+"""The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
 
 
 def fit_scalings(
@@ -69,16 +72,23 @@ def _scaling(
 
 
 def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable) -> Scaling:
-    """The scaling, with numbers in a set over their own root mean square: zero, where there is none, stays zero."""
+    """The scaling, with numbers in a set by their own mean and spread; zero, where there is none, stays zero.
+
+    They are divided by their standard deviation over the samples. A mean of more than :data:`FROM_ZERO` of these is
+    moved there, so that numbers that vary little beside their size are still told apart.
+    """
     owners = [field for field in table.inputs for _ in range(field.channels)]
     channels = [channel for channel, field in enumerate(owners) if field.within and field.categories is None]
     if not channels:
         return scaling
     numbers = np.stack([own_number(sample.x[:, channels].double().numpy()) for sample in samples])
-    sizes = torch.from_numpy(np.sqrt(np.square(numbers).mean(0))).to(scaling.std)
+    middle, spread = numbers.mean(0), numbers.std(0)
+    size = np.where(np.any(numbers, 0), np.abs(numbers).max(0), 1.0)
+    spread = np.where(spread > CONSTANT * size, spread, size)
+    shift = middle - np.clip(middle / spread, -FROM_ZERO, FROM_ZERO) * spread
     mean, std = scaling.mean.clone(), scaling.std.clone()
-    mean[channels], std[channels] = 0.0, torch.where(sizes > 0, sizes, 1.0)
-    return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist())
+    mean[channels], std[channels] = (torch.from_numpy(part).to(std) for part in (shift, spread))
+    return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist(), channels)
 
 
 def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:

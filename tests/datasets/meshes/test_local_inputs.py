@@ -12,9 +12,13 @@ from pitgeo import load, train_surrogate
 from pitgeo.appraisal import Appraised, influences
 from pitgeo.cli import main
 from pitgeo.config import load_config
+from pitgeo.data import PointData
 from pitgeo.describe import describe
+from pitgeo.fields import FieldTable, MeshField
+from pitgeo.fit_scalings import fit_scalings
 from pitgeo.mesh import Mesh, read_mesh, write_mesh, write_series
 from pitgeo.run import train
+from pitgeo.scaling import Scaling
 
 CONFIG = Path(__file__).parents[3] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
@@ -60,19 +64,45 @@ def test_on_one_mesh_they_are_numbers_and_a_pod_is_exact(shared):
         model.predict_mesh(other)
 
 
-def test_scales_are_the_sizes_of_the_numbers_and_zero_stays_zero(shared):
+def test_numbers_are_scaled_by_their_own_mean_and_spread_and_zero_stays_zero(shared):
     model = load(shared[0].checkpoint)
     samples = model.data_options.training_parts()[0]
     sample = samples[0]
     assert sample.x[:, 0].nonzero()[:, 0].tolist() == TIP.tolist()
     assert sample.x[:, 1].nonzero()[:, 0].tolist() == POINTS_OF_LEFT
     files = [read_mesh(samples.name(number)).field_data for number in range(len(samples))]
-    sizes = [np.sqrt(np.mean([float(np.ravel(file[name])[0]) ** 2 for file in files])) for name in ("f", "e_left")]
-    scaling = model.module.input_scaling
-    assert scaling.mean.tolist() == [0, 0] and np.allclose(scaling.std, sizes, rtol=1e-6)
     values = np.array([[np.ravel(file[name])[0] for name in ("f", "e_left")] for file in files])
     ends = np.stack([values.min(0), values.max(0)], 1)
     assert np.allclose(model.facts["ranges"], ends)
+    scaled = torch.stack([model.module.input_scaling(one.x) for one in samples]).double().numpy()
+    scores = (values - values.mean(0)) / values.std(0)  # of numbers from 1 to 2, whose mean is far from zero
+    expected = np.zeros((len(values), 30, 2))
+    expected[:, TIP, 0], expected[:, POINTS_OF_LEFT, 1] = scores[:, :1] + 2, scores[:, 1:] + 2
+    assert np.allclose(scaled, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scaled"),
+    [
+        ([-1.0, 0.0, 1.0], [-(1.5**0.5), 0.0, 1.5**0.5]),  # about zero: by the standard deviation
+        ([0.0, 1.0, 2.0], [0.0, 1.5**0.5, 2 * 1.5**0.5]),
+        ([7.0, 7.0, 7.0], [1.0, 1.0, 1.0]),
+        ([-7.0, -7.0, -7.0], [-1.0, -1.0, -1.0]),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+        ([-101.0, -100.0, -99.0], [-2 - 1.5**0.5, -2.0, -2 + 1.5**0.5]),
+    ],
+)
+def test_scaled_numbers_by_hand(numbers, scaled):
+    field = MeshField("f@tip", place="mesh", within="tip")
+    table = FieldTable((field,), (MeshField("u"),), 2)
+    samples = [
+        PointData(pos=torch.zeros(4, 2), x=torch.tensor([[0.0], [v], [v], [0.0]]), y=torch.rand(4, 1)) for v in numbers
+    ]
+    scaling = fit_scalings(configured("nowhere"), samples, table)[0]
+    for sample, value in zip(samples, scaled, strict=True):
+        assert torch.allclose(scaling(sample.x)[:, 0], torch.tensor([0.0, value, value, 0.0]), atol=1e-5)
+    older = {name: part for name, part in scaling.state_dict().items() if name != "keeps_zero"}
+    Scaling.identity(1).load_state_dict(older)
 
 
 def test_a_number_out_of_range_is_named_though_zeros_are_not(shared, caplog):
@@ -161,7 +191,7 @@ def test_time_series(tmp_path):
     trained = train(configured(tmp_path, *given, "data.meshes.validation=1"), tmp_path / "out")
     model = load(trained.checkpoint)
     assert model.table.input_labels == ("f@tip", "e_left@left", "u")
-    assert model.module.input_scaling.mean[:2].tolist() == [0, 0] and model.module.input_scaling.mean[2] > 0
+    assert model.module.input_scaling.keeps_zero.tolist() == [True, True, False]
 
 
 def test_from_memory(tmp_path):
