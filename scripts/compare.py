@@ -7,6 +7,7 @@ command goes on where it stopped; other models, variants and seeds are added to 
 import argparse
 from pathlib import Path
 
+from pitgeo.cli.arguments import with_flags
 from pitgeo.models.registry import MODELS
 from pitgeo.workflows.compare import Budget, Settings, model_variants, read_variants, run_compare
 from pitgeo.workflows.compare.learning_check import format_check, run_learning_check
@@ -53,4 +54,4 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")
     except (ValueError, RuntimeError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: error: {error}\n")
+        parser.exit(2, f"{parser.prog}: error: {with_flags(str(error))}\n")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of the package
 
+
 from benchmarks.paper import STUDIES, run_study
 from benchmarks.paper.cost import run_cost
+from pitgeo.cli.arguments import with_flags
 from pitgeo.workflows.compare import Budget, Settings
 
 if __name__ == "__main__":
@@ -40,4 +42,4 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; the same command goes on from here\n")
     except (ValueError, RuntimeError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: error: {error}\n")
+        parser.exit(2, f"{parser.prog}: error: {with_flags(str(error))}\n")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pitgeo.cli.terminal import argument
 
 DEVICES = ("auto", "cpu", "gpu")
+
+FLAGS = {name: name for name in ("members", "output", "overwrite", "parameters", "resume", "steps")}
+FLAGS |= {"overrides": "set"}
+"""Flags by the arguments of functions that they become."""
 
 
 def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
@@ -100,6 +105,19 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     )
     export.set_defaults(run=commands["export"])
     return parser
+
+
+def with_flags(text: str) -> str:
+    """A message in which the arguments of functions are called by their flags; names of fields stay as they are.
+
+    Example:
+        >>> with_flags("Expected 'steps' of at least 1 (got 0); choose another 'output'")
+        'Expected --steps of at least 1 (got 0); choose another --output'
+        >>> with_flags("Expected a field 'steps' (got 'output', 'parameters')")
+        "Expected a field 'steps' (got 'output', 'parameters')"
+    """
+    names = "|".join(FLAGS)
+    return re.sub(rf"(?<!field )(?<!\(got )(?<!', )'({names})'", lambda found: f"--{FLAGS[found[1]]}", text)
 
 
 def _add_quiet(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,16 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tqdm import tqdm
 
-from pitgeo.cli.arguments import make_parser
+from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.terminal import console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import keep_memory
 
 if TYPE_CHECKING:
     from pitgeo.evaluation.scores import Split
-
-FLAGS = {name: name for name in ("members", "overwrite", "parameters", "resume")} | {"overrides": "set"}
-"""Flags by the arguments of functions that they become."""
 
 ERROR = 2
 """Exit code when something was asked for that cannot be done."""
@@ -57,16 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 130
         except OSError as error:
             what = f"{error.filename}: {error.strerror}; check the path" if error.filename else str(error)
-            print(f"pitgeo: error: {_with_flags(' '.join(what.split()))}", file=sys.stderr)
+            print(f"pitgeo: error: {with_flags(' '.join(what.split()))}", file=sys.stderr)
             return ERROR
         except (ValueError, TypeError, ImportError, ArithmeticError, RuntimeError) as error:
-            print(f"pitgeo: error: {_with_flags(' '.join(str(error).split()))}", file=sys.stderr)
+            print(f"pitgeo: error: {with_flags(' '.join(str(error).split()))}", file=sys.stderr)
             return ERROR
-
-
-def _with_flags(text: str) -> str:
-    """A message in which the arguments of functions are called by their flags."""
-    return re.sub(rf"'({'|'.join(FLAGS)})'", lambda found: f"--{FLAGS[found[1]]}", text)
 
 
 def _train(arguments: argparse.Namespace) -> int:

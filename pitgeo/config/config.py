@@ -208,11 +208,11 @@ def parse_config(
     overrides: Sequence[str] = (),
     source: str = "configuration",
     run: type[RunConfig] | None = None,
-    option: str = "--set",
+    option: str = "'overrides'",
 ) -> RunConfig:
     """Check a configuration given as plain tables, say from a checkpoint; see :func:`load_config`.
 
-    Messages call an override by ``option``, the flag or argument that it was given by.
+    Messages call an override by ``option``, the argument that it was given by.
     """
     run = run or schema()
     plain = json.loads(json.dumps(table, default=str))

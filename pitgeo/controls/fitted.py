@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
@@ -11,7 +10,7 @@ from torch import nn
 class Fitted(nn.Module):
     """A module whose buffers take, when they are loaded, the sizes of those that were saved."""
 
-    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *others: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
         for name, buffer in self.named_buffers(recurse=False):
             stored = state_dict.get(f"{prefix}{name}")
             if stored is not None and stored.shape != buffer.shape:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -12,18 +14,30 @@ FIELD_SHARE = 1e-4
 """Share of the variance of input fields that may be lost."""
 
 
+def number_channels(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Which channels of samples ``[S, N, C]`` on one mesh hold a number a sample, ``[C]``, and where, ``[N, C]``.
+
+    A number is the same at these points, and zero at the others, if there are others.
+    """
+    place = (x != 0).any(0)
+    place |= ~place.any(0)
+    numbers = x.gather(1, place.byte().argmax(0).expand(len(x), 1, -1))
+    return (x == torch.where(place, numbers, 0.0)).all(1).all(0), place
+
+
 class SampleInputs(Fitted):
     """Numbers ``[S, P]`` from input values ``[S, N, C]`` of samples on one mesh.
 
-    A channel that is the same at all points of a sample is a number of the mesh, the others are fields. Numbers are
-    standardised; fields become the coefficients of their principal components, divided by one scale for all. A channel
-    that is the same in all samples tells nothing; values that differ from it later are refused.
+    A channel that holds one number a sample (:func:`number_channels`) is a number of the mesh, the others are fields.
+    Numbers are standardised; fields become the coefficients of their principal components, divided by one scale for
+    all. A channel that is the same in all samples tells nothing; values that differ from it later are refused.
 
     Args:
         channels: Input channels ``C``.
     """
 
     is_number: Tensor
+    place: Tensor
     is_field: Tensor
     is_log: Tensor
     shift: Tensor
@@ -41,6 +55,7 @@ class SampleInputs(Fitted):
         for name in ("shift", "scale", "field_mean"):
             self.register_buffer(name, torch.zeros(0, dtype=torch.float64))
         self.register_buffer("fixed", torch.zeros(0, 0))
+        self.register_buffer("place", torch.ones(1, 0, dtype=torch.bool))
         self.register_buffer("field_basis", torch.zeros(0, 0, dtype=torch.float64))
         self.register_buffer("field_scale", torch.ones((), dtype=torch.float64))
 
@@ -54,13 +69,15 @@ class SampleInputs(Fitted):
         spread = x.amax(0) - x.amin(0)
         size = x.abs().amax((0, 1))
         varies = spread.amax(0) > 1e-6 * size
-        inside = (x.amax(1) - x.amin(1)).amax(0) > 0
-        self.is_number, self.is_field = varies & ~inside, varies & inside
+        is_number, place = number_channels(x)
+        self.is_number, self.is_field = varies & is_number, varies & ~is_number
+        place = place[:, self.is_number]
+        self.place = place[:1] if bool(place.all()) else place
         self.fixed = x[0][:, ~varies].clone()
 
     def fit(self, x: Tensor, logs: bool = False) -> None:
         """Find shifts and scales; with ``logs``, numbers are replaced by their logarithms where all are positive."""
-        numbers = x[:, 0, self.is_number].double()
+        numbers = self._numbers(x).double()
         self.is_log = (numbers > 0).all(0) & logs
         numbers = self._logarithms(numbers)
         self.shift = numbers.mean(0)
@@ -76,7 +93,7 @@ class SampleInputs(Fitted):
 
     def can_have_logs(self, x: Tensor) -> bool:
         """Whether a number of training samples has a logarithm."""
-        return bool((x[:, 0, self.is_number] > 0).all(0).any())
+        return bool((self._numbers(x) > 0).all(0).any())
 
     def forward(self, x: Tensor) -> Tensor:
         """The numbers ``[S, P]`` of input values ``[S, N, C]``.
@@ -85,11 +102,21 @@ class SampleInputs(Fitted):
             ValueError: If the values are of another kind than those of the training samples.
         """
         self._check(x)
-        parts = [(self._logarithms(x[:, 0, self.is_number].double()) - self.shift) / self.scale]
+        parts = [(self._logarithms(self._numbers(x).double()) - self.shift) / self.scale]
         if self.has_fields:
             fields = x[:, :, self.is_field].flatten(1).double() - self.field_mean
             parts.append(fields @ self.field_basis / self.field_scale)
         return torch.cat(parts, 1)
+
+    def _numbers(self, x: Tensor) -> Tensor:
+        """The numbers ``[S, P]``, each at the first of its points."""
+        rows = self.place.byte().argmax(0)
+        return x[:, rows, self.is_number.nonzero()[:, 0]]
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        count = int(state_dict.get(f"{prefix}is_number", self.is_number).sum())
+        state_dict.setdefault(f"{prefix}place", self.place.new_ones(1, count))  # not in earlier checkpoints
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def _logarithms(self, numbers: Tensor) -> Tensor:
         safe = torch.where(self.is_log, numbers, 1.0)
@@ -101,11 +128,16 @@ class SampleInputs(Fitted):
         return torch.where(self.is_log, safe.log(), numbers)
 
     def _check(self, x: Tensor) -> None:
-        numbers = x[:, :, self.is_number]
-        if bool((numbers != numbers[:, :1]).any()):
+        if len(self.place) not in (1, x.shape[1]):
             raise ValueError(
-                "Expected the same number at all points of a mesh, as in the training samples (got one that differs "
-                "from point to point); give it as a number of the mesh"
+                f"Expected the {len(self.place)} points of the training samples, of which some hold a number (got "
+                f"{x.shape[1]}); a POD predicts on the mesh of its training alone"
+            )
+        expected = torch.where(self.place, self._numbers(x)[:, None], 0.0)
+        if bool((x[:, :, self.is_number] != expected).any()):
+            raise ValueError(
+                "Expected the same number at all points of a mesh, or of a set of it, and zeros elsewhere, as in the "
+                "training samples (got one that differs from point to point); give it as a number of the mesh"
             )
         fixed = x[:, :, ~(self.is_number | self.is_field)]
         tolerance = 1e-5 * self.fixed.abs().amax(0) if self.fixed.numel() else 0.0

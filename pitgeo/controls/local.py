@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -33,13 +35,13 @@ class LocalRegression(Control):
         channels = training.samples[0].y.shape[1]
         if channels > CHANNELS:
             raise ValueError(f"Expected at most {CHANNELS} target channels (got {channels})")
-        self.state = training.state
+        self.state, self.numbers = training.state, _number_channels(training)
         random = np.random.default_rng(0)
         each = max(1, ROWS // len(training.samples))
         rows, targets, masks = [], [], []
         for sample in training.samples:
             chosen = random.permutation(len(sample.y))[:each]
-            rows.append(_features(sample)[chosen])
+            rows.append(_features(sample, self.numbers)[chosen])
             targets.append(change(sample, self.state).numpy()[chosen])
             mask = sample.get("y_mask")
             masks.append(np.ones_like(targets[-1], bool) if mask is None else mask.numpy()[chosen])
@@ -53,7 +55,7 @@ class LocalRegression(Control):
 
     def predict(self, sample: PointData) -> Tensor:
         """What the trees say at every output point."""
-        features = _features(sample)
+        features = _features(sample, self.numbers)
         found = torch.from_numpy(np.stack([tree.predict(features) for tree in self.trees], 1)).float()
         return found + sample.x[:, -self.state :] if self.state else found
 
@@ -62,12 +64,29 @@ def _points(training: TrainingSet) -> int:
     return sum(len(sample.y) for sample in training.samples)
 
 
-def _features(sample: PointData) -> Floats:
-    """What is known at the output points, ``[M, F]``."""
+def _number_channels(training: TrainingSet) -> list[int]:
+    """Channels that hold one number at some points of every sample, and zeros at others."""
+    is_number = torch.ones(training.samples[0].x.shape[1], dtype=torch.bool)
+    has_zeros = torch.zeros_like(is_number)
+    for sample in training.samples:
+        x: Tensor = sample.x
+        is_number &= ((x == 0) | (x == _own_numbers(x))).all(0)
+        has_zeros |= (x == 0).any(0) & (x != 0).any(0)
+    return [int(channel) for channel in (is_number & has_zeros).nonzero()[:, 0]]
+
+
+def _own_numbers(x: Tensor) -> Tensor:
+    """The number ``[C]`` that every channel ``[N, C]`` holds where it is not zero."""
+    return x.gather(0, x.abs().argmax(0, keepdim=True))[0]
+
+
+def _features(sample: PointData, numbers: Sequence[int]) -> Floats:
+    """What is known at the output points, ``[M, F]``; these channels hold a number, which is known everywhere."""
     pos, box = positions(sample).numpy(), positions(sample, "input")
     unit = unit_places(sample)
     values = sample.x.double().numpy()
     if not sample.coincide("input", "output"):
         values = values[np.asarray(kd_tree(box.numpy()).query(pos)[1], np.int64)]
     size = np.broadcast_to((box.amax(0) - box.amin(0)).numpy(), pos.shape)
-    return np.concatenate([pos, unit, size, values], 1)
+    known = np.broadcast_to(_own_numbers(sample.x[:, numbers].double()).numpy(), (len(pos), len(numbers)))
+    return np.concatenate([pos, unit, size, values, known], 1)

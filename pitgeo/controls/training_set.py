@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from pitgeo.controls.inputs import number_channels
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
 
@@ -79,11 +80,8 @@ class TrainingSet:
 
     @property
     def number_channels(self) -> Tensor:
-        """Which input channels are numbers of the whole mesh, ``[C]``: the same at all points of every sample."""
-        found = torch.ones(self.samples[0].x.shape[1], dtype=torch.bool)
-        for sample in self.samples:
-            found &= (sample.x == sample.x[:1]).all(0)
-        return found
+        """Which input channels are numbers of the whole mesh, ``[C]``, of samples that share their points."""
+        return number_channels(self.x)[0]
 
     @property
     def differing_channels(self) -> Tensor:

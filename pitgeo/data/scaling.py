@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -20,15 +20,16 @@ class Scaling(nn.Module):
     .. math::
         \hat{x}_k = (x_k - \mu_k) / \sigma_k
 
-    A constant channel is only shifted; of some channels, the logarithm is taken first. ``mean`` and ``std`` are
-    buffers: they travel with the weights. They may differ from point to point where all samples share a mesh; on
-    another resolution of the same regular grid, they are interpolated linearly.
+    A constant channel is only shifted; of some channels, the logarithm is taken first, or zeros stay zeros. ``mean``
+    and ``std`` are buffers: they travel with the weights. They may differ from point to point where all samples share a
+    mesh; on another resolution of the same regular grid, they are interpolated linearly.
 
     Args:
         mean: The shift :math:`\mu` of every channel, ``[K]``, or of every point, ``[N, K]``; ``K`` may be 0.
         std: The scale :math:`\sigma`, of the same shape, positive.
         grid: Points along each axis of the regular grid, with a mean for every point of one.
         logs: Channels whose logarithm is scaled; all their values must be positive.
+        zeros: Channels whose zeros stay zeros, of inputs that are given in a set alone.
 
     Shapes:
         - **x** ``[..., K]``, or ``[..., N, K]``; the output has the same shape.
@@ -48,8 +49,16 @@ class Scaling(nn.Module):
     std: Tensor
     grid: Tensor
     is_log: Tensor
+    keeps_zero: Tensor
 
-    def __init__(self, mean: Tensor, std: Tensor, grid: tuple[int, ...] = (), logs: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        mean: Tensor,
+        std: Tensor,
+        grid: tuple[int, ...] = (),
+        logs: Sequence[int] = (),
+        zeros: Sequence[int] = (),
+    ) -> None:
         super().__init__()
         if mean.dim() not in (1, 2) or mean.shape != std.shape:
             raise ValueError(
@@ -69,6 +78,14 @@ class Scaling(nn.Module):
         is_log[list(logs)] = True
         self.register_buffer("is_log", is_log)
         self.has_logs = bool(is_log.any())
+        keeps_zero = torch.zeros_like(is_log)
+        keeps_zero[list(zeros)] = True
+        self.register_buffer("keeps_zero", keeps_zero)
+        self.has_zeros = bool(keeps_zero.any())
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        state_dict.setdefault(f"{prefix}keeps_zero", torch.zeros_like(self.keeps_zero))  # of earlier checkpoints
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     @property
     def is_identity(self) -> bool:
@@ -139,7 +156,8 @@ class Scaling(nn.Module):
         mean, std = self._at(x, grid, batch)
         if self.has_logs:
             x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
-        return (x - mean) / std
+        scaled = (x - mean) / std
+        return torch.where(self.keeps_zero & (x == 0), 0.0, scaled) if self.has_zeros else scaled
 
     def unscale(
         self,

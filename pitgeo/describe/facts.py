@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from pitgeo.describe.cells import CellFlaws, flaws
 from pitgeo.describe.orientation import Orientation, orientation
 from pitgeo.describe.roles import Role, role_of
+from pitgeo.geometry.boundary import is_mark
+from pitgeo.geometry.sets import in_set
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.pieces import PIECE
@@ -110,6 +113,7 @@ class MeshFacts:
         orientation: Which way round most cells run.
         fields: Fields of points, cells and the whole mesh.
         sets: Names of the sets of points and of cells.
+        parts: Names of those that are neither empty nor the whole mesh, and mean one thing.
         mesh_digest: Equal for equal points and cells.
         digest: Equal for equal points, cells and fields.
         refusal: Why predictions are not written in the file's own format; empty if they are.
@@ -135,6 +139,7 @@ class MeshFacts:
     mesh_digest: bytes
     digest: bytes
     refusal: str = ""
+    parts: frozenset[str] = frozenset()
     series: SeriesFacts | None = None
 
     @property
@@ -183,6 +188,7 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         mesh_digest=outline.digest(),
         digest=whole.digest(),
         refusal=refusal(path),
+        parts=_parts(mesh),
     )
 
 
@@ -230,6 +236,18 @@ def fields_of(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
         row = np.asarray(values).reshape(1, -1)
         if row.size:
             yield "mesh", name, row
+
+
+def _parts(mesh: Mesh) -> frozenset[str]:
+    """Sets, fields of zeros and ones among them, that a number of the whole mesh can be given in."""
+    marks = [name for name, values in mesh.point_data.items() if is_mark(values)]
+    marks += [name for name, blocks in mesh.cell_data.items() if name != PIECE and all(map(is_mark, blocks))]
+    found = set()
+    for name in {*mesh.point_sets, *mesh.cell_sets, *marks}:
+        with suppress(ValueError):
+            if not in_set(mesh, name, "point").all():
+                found.add(name)
+    return frozenset(found)
 
 
 def _whole(values: NDArray[Any]) -> frozenset[float] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from typing import Literal
 
 from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field, collect_fields
+from pitgeo.describe.local import local_inputs
+from pitgeo.describe.quoted import quoted
 from pitgeo.describe.tables import Table, find_table
 
 Kind = Literal["series", "numbers", "fields", "shapes", "points", "file"]
@@ -178,6 +179,9 @@ def _comments(problem: Problem, left_out: dict[str, list[str]], results: dict[st
         comments.append(f"One value a file, so taken for inputs: {_list(numbers)}; results, as a drag, are targets.")
     if marks := [one.name for one in problem.inputs if one.is_mark]:
         comments.append(f"Zeros and ones, so taken for sets, of which inputs are made: {_list(marks)}.")
+    whole = [one.name for one in problem.inputs if one.place == "mesh"]
+    whole += problem.table.columns if problem.table else ()
+    comments += local_inputs(whole, sorted(frozenset.intersection(*(mesh.parts for mesh in problem.meshes))))
     comments += [f"Left out, since {reason}: {_list(names)}." for reason, names in left_out.items()]
     if not problem.targets:
         comments.append("No field can be predicted: name one, or numbers of the mesh, among the targets.")
@@ -186,11 +190,6 @@ def _comments(problem: Problem, left_out: dict[str, list[str]], results: dict[st
     elif results["cells"]:
         comments.append(f"Fields of cells, also in every file: {_list([one.name for one in results['cells']])}.")
     return comments
-
-
-def quoted(name: str) -> str:
-    """A string of TOML, on one line."""
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _list(names: Sequence[str]) -> str:

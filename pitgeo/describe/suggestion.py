@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pitgeo.describe.defaults import DATA, REST
 from pitgeo.describe.files import shortened
-from pitgeo.describe.problem import KINDS, NO_POD, POD, Problem, quoted
+from pitgeo.describe.problem import KINDS, NO_POD, POD, Problem
+from pitgeo.describe.quoted import quoted
 
 WIDTH = 100
 FEW = 5

@@ -20,6 +20,7 @@ from pitgeo.controls import Control, TrainingSet, controls_for
 from pitgeo.controls.training_set import same_points
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.local import own_number
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
@@ -166,8 +167,8 @@ def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str
 def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> dict[str, Influence]:
     """What permuting each input among test samples does to the errors.
 
-    Fields are permuted where samples share their points, numbers of the mesh everywhere; those that are the same in all
-    test samples are left out.
+    Fields are permuted where samples share their points, numbers of the mesh everywhere, those in a set as long as none
+    is zero, which hides the set; inputs that are the same in all test samples are left out.
 
     Args:
         predictor: The model.
@@ -186,17 +187,26 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
     partner = np.empty(count, np.int64)
     partner[order] = np.roll(order, 1)  # nobody's own
     is_shared = all(same_points(chosen[0], sample) for sample in chosen)
+    local = {field.name for field in predictor.table.inputs if field.within and field.categories is None}
     found, own = {}, appraised.errors(numbers)
     for name, here in channels.items():
         values = [sample.x[:, here] for sample in chosen]
-        if not is_shared and not all(bool((value == value[:1]).all()) for value in values):
+        places = [(value != 0).any(1, True) for value in values] if name in local and not is_shared else []
+        if not all(bool(place.any()) for place in places):
+            continue
+        if places:
+            values = [torch.from_numpy(own_number(value.numpy()))[None] for value in values]
+        elif not is_shared and not all(bool((value == value[:1]).all()) for value in values):
             continue
         if all(torch.equal(value[:1] if not is_shared else value, values[0][: len(value)]) for value in values):
             continue
-        mixed = [_with(sample, here, values[partner[n]]) for n, sample in enumerate(chosen)]
+        given = [values[partner[n]] for n in range(count)]
+        if places:
+            given = [torch.where(place, value, 0.0) for place, value in zip(places, given, strict=True)]
+        mixed = [_with(sample, here, value) for sample, value in zip(chosen, given, strict=True)]
         try:
-            given = _in_place_of(samples, mixed, steps)
-            predictions = predict_samples(predictor, given, predictor.config.training.batch_size, False)
+            data = _in_place_of(samples, mixed, steps)
+            predictions = predict_samples(predictor, data, predictor.config.training.batch_size, False)
         except ValueError as error:
             log.debug("No influence of %r was found: %s", name, error)
             continue

@@ -68,7 +68,7 @@ def evaluate(
         wrong = [override for override in overrides if not override.startswith("data.")]
         if wrong:
             raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
-        config = parse_config(config.plain(), overrides, source=str(checkpoint), option="'overrides'")
+        config = parse_config(config.plain(), overrides, source=str(checkpoint))
         options = config.data.options
         _check_leaks(predictor.facts.get("split"), options.split_files(), split, checkpoint)
     samples = read_split(options, config.data.name, split, progress)

@@ -150,7 +150,7 @@ def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(
-            f"Expected {path} to be an ensemble.json as training with --members writes it (got: {what}); the same "
-            f"command with --resume writes it again"
+            f"Expected {path} to be an ensemble.json as training with 'members' writes it (got: {what}); the "
+            f"same training with 'resume' writes it again"
         ) from error
     return [path.parent / name for name in names], calibration

@@ -45,8 +45,9 @@ class MeshDoubts:
         """
         found: dict[Note, None] = {}
         fields = [field for field in self.table.inputs for _ in range(field.stored)]
-        for field, column, (low, high) in zip(fields, inputs.T, self.ranges or (), strict=self.ranges is not None):
-            least, most, margin = float(column.min()), float(column.max()), (high - low) / 10
+        ends = np.stack(self.table.ranges(inputs), 1).tolist()
+        for field, (least, most), (low, high) in zip(fields, ends, self.ranges or (), strict=self.ranges is not None):
+            margin = (high - low) / 10
             if least < low - margin or most > high + margin:
                 hint = "" if field.is_geometry else units_hint((least, most), (low, high))
                 text = (

@@ -182,7 +182,7 @@ class MeshPredictor(ABC):
                 it was.
         """
         options: Any = self.config.data.options
-        wanted = [field.name for field in (*self.table.inputs, *self.table.targets)]
+        wanted = [field.source for field in (*self.table.inputs, *self.table.targets)]
         pattern: str = getattr(options, "name_pattern", "")
         own: str = getattr(options, "parameters", "")
         if table is not None or not own:
@@ -278,8 +278,9 @@ class MeshPredictor(ABC):
     def _with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
         """The mesh with the parameters that the model learned from, as fields of the whole mesh."""
         for field in self.table.inputs:
-            if field.place == "mesh" and field.name in (parameters or {}) and field.name not in mesh.field_data:
-                mesh = mesh.with_field_data(field.name, np.array([(parameters or {})[field.name]]))
+            name = field.source
+            if field.place == "mesh" and name in (parameters or {}) and name not in mesh.field_data:
+                mesh = mesh.with_field_data(name, np.array([(parameters or {})[name]]))
         return mesh
 
     def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:

@@ -191,7 +191,9 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
         scalings = []
         for name in ("input_scaling", "target_scaling"):
             mean, std, grid, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid", "is_log"))
-            scalings.append(Scaling(mean, std, tuple(grid.tolist()), logs.nonzero()[:, 0].tolist()))
+            zeros = weights.get(f"{name}.keeps_zero", torch.zeros_like(logs))  # earlier checkpoints have none
+            channels = (part.nonzero()[:, 0].tolist() for part in (logs, zeros))
+            scalings.append(Scaling(mean, std, tuple(grid.tolist()), *channels))
         module = OperatorModule(
             model,
             scalings[0],

@@ -127,8 +127,9 @@ def _edge_layers(model: nn.Module) -> tuple[nn.Linear, nn.Linear]:
 
 def _copy_scaling(scaling: Scaling, weights: dict[str, Tensor], name: str, pairs: list[tuple[int, int]]) -> None:
     mean, std, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "is_log"))
+    zeros = weights.get(f"{name}.keeps_zero", torch.zeros_like(logs))
     if mean.dim() != 1 or scaling.mean.dim() != 1:
         return
     for a, b in pairs:
-        if bool(logs[a]) == bool(scaling.is_log[b]):
+        if bool(logs[a]) == bool(scaling.is_log[b]) and bool(zeros[a]) == bool(scaling.keeps_zero[b]):
             scaling.mean[b], scaling.std[b] = mean[a], std[a]

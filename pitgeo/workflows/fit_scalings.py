@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
-from pitgeo.data.scaling import Scaling
+from pitgeo.data.fields.local import own_number
+from pitgeo.data.scaling import CONSTANT, Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
+
+FROM_ZERO = 2.0
+"""The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
 
 
 def fit_scalings(
@@ -27,6 +32,8 @@ def fit_scalings(
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0])
+    if kinds.inputs == "channel":
+        inputs = _with_local(inputs, samples, table)
     targets = _scaling(samples, "y", kinds.targets, logs[1])
     return inputs, targets, _sizes(samples, table.scalars)
 
@@ -64,6 +71,26 @@ def _scaling(
     return Scaling.fit_points(getattr(samples, key), samples.grid)
 
 
+def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable) -> Scaling:
+    """The scaling, with numbers in a set by their own mean and spread; zero, where there is none, stays zero.
+
+    They are divided by their standard deviation over the samples. A mean of more than :data:`FROM_ZERO` of these is
+    moved there, so that numbers that vary little beside their size are still told apart.
+    """
+    owners = [field for field in table.inputs for _ in range(field.channels)]
+    channels = [channel for channel, field in enumerate(owners) if field.within and field.categories is None]
+    if not channels:
+        return scaling
+    numbers = np.stack([own_number(sample.x[:, channels].double().numpy()) for sample in samples])
+    middle, spread = numbers.mean(0), numbers.std(0)
+    size = np.where(np.any(numbers, 0), np.abs(numbers).max(0), 1.0)
+    spread = np.where(spread > CONSTANT * size, spread, size)
+    shift = middle - np.clip(middle / spread, -FROM_ZERO, FROM_ZERO) * spread
+    mean, std = scaling.mean.clone(), scaling.std.clone()
+    mean[channels], std[channels] = (torch.from_numpy(part).to(std) for part in (shift, spread))
+    return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist(), channels)
+
+
 def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
     """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
     parts = [
@@ -82,6 +109,11 @@ def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
     names = {field.name for field in (*table.inputs, *table.targets) if field.categories is None}
     if wrong := [name for name in config.scaling.log if name not in names]:
         raise ValueError(f"Expected scaling.log to name inputs or targets, among {sorted(names)} (got {wrong})")
+    if wrong := [field.name for field in table.inputs if field.within and field.name in config.scaling.log]:
+        raise ValueError(
+            f"Expected scaling.log to name inputs that are positive at all points (got {wrong}, which are zero outside "
+            f"of their sets); leave them out of scaling.log"
+        )
     for fields in (table.inputs, table.targets):
         owners = [field.name for field in fields for _ in range(field.channels)]
         found.append([channel for channel, name in enumerate(owners) if name in config.scaling.log])

@@ -135,7 +135,7 @@ def test_overrides(path: Path) -> None:
 )
 def test_a_wrong_override_is_named(path: Path, override: str, message: str) -> None:
     text = failure(path, override)
-    assert text.startswith(f"--set {override}: "), text
+    assert text.startswith(f"'overrides' {override}: "), text
     assert message in text
 
 

@@ -16,6 +16,7 @@ from pitgeo.controls import (
     controls_for,
 )
 from pitgeo.controls.places import PlacedField, unit_places
+from pitgeo.controls.pod_map import PODMap
 from pitgeo.data import PointData
 
 POS = torch.rand(30, 2, generator=torch.Generator().manual_seed(0))
@@ -62,6 +63,45 @@ def test_which_controls_apply():
     for sample in fields:
         sample.x = torch.ones(30, 2)
     assert names(fields) == ["MeanField", "NearestCase"]
+
+
+def in_a_set(number, place):
+    """A sample whose only input is a number at some of the points, and zero elsewhere; its field is that number."""
+    a = float(torch.rand(1, generator=torch.Generator().manual_seed(number)))
+    x = torch.zeros(30, 1)
+    x[place] = a
+    return PointData(pos=POS, x=x, y=a * (1 + POS[:, :1]), sample_id=number)
+
+
+def test_a_number_in_a_set_is_a_number_of_the_mesh():
+    samples = [in_a_set(number, [3, 4]) for number in range(12)]
+    samples[5].x[:], samples[5].y[:] = 0.0, 0.0  # where it is zero no set is seen
+    assert names(samples) == ["MeanField", "NearestCase", "POD", "POD"]
+    training = TrainingSet.choose(samples[:10])
+    assert off(POD("rbf"), training, samples[10:]) < 1e-5 and off(POD("gp"), training, samples[10:]) < 1e-4
+    samples[2].x[9] = samples[2].x[3]  # of another set in one file
+    assert names(samples) == ["MeanField", "NearestCase", "POD"]
+
+
+def test_a_pod_of_earlier_checkpoints_is_loaded():
+    training = TrainingSet.choose(shared())
+    control = POD("rbf")
+    control.fit(training)
+    state = {name: values for name, values in control.map.state_dict().items() if name != "inputs.place"}
+    assert len(state) == len(control.map.state_dict()) - 1
+    again = PODMap(2, interpolation="rbf")
+    again.load_state_dict(state)
+    assert torch.equal(again(training.x), control.map(training.x))
+
+
+def test_a_local_regression_knows_a_number_in_a_set_elsewhere():
+    samples = [bent(number, field=lambda unit, a: a * (1 + unit[:, :1])) for number in range(60)]
+    errors = []
+    for place in (60, 2):  # everywhere, and at the corners alone
+        for sample in samples:
+            sample.x = sample.x * (torch.arange(60) < place)[:, None]
+        errors.append(off(LocalRegression(), TrainingSet.choose(samples[:50]), samples[50:]))
+    assert abs(errors[1] / errors[0] - 1) < 0.05
 
 
 def test_the_mean_field_on_one_mesh():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pitgeo.geometry.sets import AT
+
 Place = Literal["point", "cell", "mesh"]
 AXES = "xyz"
 
@@ -20,6 +22,8 @@ class MeshField:
         width: Numbers a point in the file; more than ``components`` where the third of a planar vector is zero.
         categories: Whole numbers that stand for kinds, each of which becomes a channel of zeros and ones.
         is_geometry: Whether it is computed from the mesh, see :mod:`pitgeo.geometry`.
+        within: The named set where a number of the whole mesh is given, as zero elsewhere; ``None`` for everywhere.
+            The field is called ``"<number>@<set>"`` then.
     """
 
     name: str
@@ -28,6 +32,12 @@ class MeshField:
     width: int | None = None
     categories: tuple[int, ...] | None = None
     is_geometry: bool = False
+    within: str | None = None
+
+    @property
+    def source(self) -> str:
+        """What its values are called in the file: of a number in a set, the number."""
+        return self.name if self.within is None else self.name.removesuffix(f"{AT}{self.within}")
 
     @property
     def channels(self) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.data.fields.local import number_and_set
 from pitgeo.data.fields.mesh_field import MeshField, Place
 from pitgeo.geometry import geometry_values, is_geometry
+from pitgeo.geometry.sets import AT, check_set, in_set
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
 
@@ -21,12 +24,15 @@ PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
 def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshField:
     """Find a field among point data, cell data, field data and the parameters, in this order.
 
+    ``"number@set"`` is a number of the whole mesh in one of its sets, unless something is called just so.
+
     Raises:
         ValueError: If it is not there, is both point and cell data, or is not numeric.
     """
     where = f"{mesh.path}: " if mesh.path else ""
     start, _, rest = name.partition(":")
     given, bare = (start, rest) if start in PLACES and rest else (None, name)
+    data: dict[Place, Mapping[str, Any]]
     data = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**mesh.field_data, **parameters}}
     if given and bare not in data[given] and any(name in fields for fields in data.values()):  # it is called so
         given, bare = None, name
@@ -38,15 +44,23 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     if bare in mesh.field_data or bare in parameters:
         found.append(("mesh", np.atleast_1d(whole_mesh_value(mesh, bare, parameters)).reshape(1, -1)))
     chosen = [entry for entry in found if entry[0] == given] if given else found
+    local = number_and_set(bare) if not found and given in (None, "mesh") else None
+    if local and local[0] in data["mesh"]:
+        check_set(mesh, local[1])
+        return replace(find_field(mesh, f"mesh:{local[0]}", parameters), name=bare, within=local[1])
     if not chosen:
         have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
-        near = difflib.get_close_matches(bare, have, 1)
+        kind = f"{given} field" if given else "field"
+        if local:
+            kind = f"number {local[0]!r} of the whole mesh, given in the set {local[1]!r}, or a field"
+        near = difflib.get_close_matches(bare, [*have, *(f"{one}{AT}{local[1]}" for one in data["mesh"] if local)], 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; 'pitgeo describe' lists the fields"
         if found:
             hint = f"; did you mean '{found[0][0]}:{bare}'?"
         elif is_geometry(name):
             hint = f"; {name!r} is computed from the mesh: name it in data.meshes.geometry"
-        kind = f"{given} field" if given else "field"
+        elif local and (place := next((place for place in ("point", "cell") if local[0] in data[place]), None)):
+            hint = f"; {local[0]!r} is a {place} field, which has its place: name it alone"
         raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
     if not given and {"point", "cell"} <= {entry[0] for entry in found}:
         raise ValueError(
@@ -78,43 +92,58 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
         except ValueError as error:
             hint = f"; or leave {field.name!r} out of data.meshes.geometry, or this file out"
             raise ValueError(f"{error}{hint}") from error
-    where = f"{mesh.path}: " if mesh.path else ""
     if field.place == "mesh":
-        if field.name not in mesh.field_data and field.name not in parameters:
-            have = ", ".join(map(repr, [*mesh.field_data, *parameters])) or "none"
-            raise ValueError(
-                f"{where}Expected a number {field.name!r} of the whole mesh, in the file's field data or among the "
-                f"parameters (got {have}); give it among the 'parameters' of the prediction, or in the "
-                f"table that data.meshes.parameters names"
-            )
-        values = np.atleast_1d(whole_mesh_value(mesh, field.name, parameters))
-        if values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{where}Expected a number {field.name!r} of the whole mesh (got {_what(values)}); mend it"
-            )
-        values = values.astype(np.float64)
-        values = np.broadcast_to(values.reshape(1, -1), (size, values.size))
-        if not np.isfinite(values[:1]).all():
-            raise ValueError(f"{where}Expected a finite number {field.name!r} (got {values[0].tolist()}); mend it")
-    else:
-        try:
-            values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
-        except ValueError as error:
-            raise ValueError(f"{error}; mend the file, or leave it or the field out") from error
-        large = np.abs(values) > np.finfo(np.float32).max
-        if large.any():
-            raise ValueError(
-                f"{where}Expected values of {field.name!r} that single precision can hold (got "
-                f"{values[large][0]:.3g}); mend the file, or leave it or the field out"
-            )
-    if values.shape[1] != field.stored:
+        return _number(mesh, field, place, size, parameters)
+    try:
+        values = (point_fields if field.place == "point" else cell_fields)(mesh, [field.name])
+    except ValueError as error:
+        raise ValueError(f"{error}; mend the file, or leave it or the field out") from error
+    large = np.abs(values) > np.finfo(np.float32).max
+    if large.any():
         raise ValueError(
-            f"{where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.name!r}, as "
-            f"in the files for training (got {values.shape[1]}); mend the file, or leave it out"
+            f"{mesh.where}Expected values of {field.name!r} that single precision can hold (got "
+            f"{values[large][0]:.3g}); mend the file, or leave it or the field out"
         )
-    if field.place != "mesh" and field.place != place:
+    _check_components(mesh, field, values)
+    if field.place != place:
         values = points_from_cells(mesh, values) if field.place == "cell" else cells_from_points(mesh, values)
     return values
+
+
+def _number(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
+    """A number of the whole mesh, everywhere or in its set, ``[size, components]``."""
+    where, name = mesh.where, field.source
+    have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
+    if field.within and field.name in have:
+        raise ValueError(
+            f"{where}Expected no field {field.name!r}, which is the number {name!r} in the set {field.within!r} in the "
+            f"first file for training (got one of that very name); rename it, or leave the file out"
+        )
+    if name not in mesh.field_data and name not in parameters:
+        own = f", for the input {field.name!r}" if field.within else ""
+        raise ValueError(
+            f"{where}Expected a number {name!r} of the whole mesh{own}, in the file's field data or among the "
+            f"parameters (got {', '.join(map(repr, [*mesh.field_data, *parameters])) or 'none'}); give it among the "
+            f"'parameters' of the prediction, or in the table that data.meshes.parameters names"
+        )
+    values = np.atleast_1d(whole_mesh_value(mesh, name, parameters))
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{where}Expected a number {name!r} of the whole mesh (got {_what(values)}); mend it")
+    values = values.astype(np.float64).reshape(1, -1)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{where}Expected a finite number {name!r} (got {values[0].tolist()}); mend it")
+    _check_components(mesh, field, values)
+    if field.within:
+        return np.where(in_set(mesh, field.within, place)[:, None], values, 0.0)
+    return np.broadcast_to(values, (size, values.shape[1]))
+
+
+def _check_components(mesh: Mesh, field: MeshField, values: Floats) -> None:
+    if values.shape[1] != field.stored:
+        raise ValueError(
+            f"{mesh.where}Expected {field.stored} component{'s' * (field.stored != 1)} in the field {field.source!r}, "
+            f"as in the files for training (got {values.shape[1]}); mend the file, or leave it out"
+        )
 
 
 def _what(values: NDArray[Any]) -> str:

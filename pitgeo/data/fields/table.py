@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,123 +14,24 @@ from numpy.typing import NDArray
 from pitgeo.data import PointData
 from pitgeo.data.fields.mesh_field import MeshField
 from pitgeo.data.fields.precision import offset_of, warn_of_loss
-from pitgeo.data.fields.reading import Floats, field_values, find_field
-from pitgeo.geometry import geometry_components
+from pitgeo.data.fields.reading import Floats, field_values
+from pitgeo.data.fields.roles import FieldRoles
 from pitgeo.mesh import Mesh, centroids
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class FieldTable:
+class FieldTable(FieldRoles):
     """The inputs and targets of a model, and where they are found on a mesh.
 
     Input values are given at the points, or at the centres of cells if all input fields are cell data; those of the
     other kind are averaged. Targets are wanted where they belong, so that the output points may be points, centres
-    of cells, or both. Numbers that belong to the mesh as a whole are inputs that are the same at every point; as
-    targets they are means over the output points.
+    of cells, or both. Numbers that belong to the mesh as a whole are inputs that are the same at every point, or in one
+    named set of the mesh and zero elsewhere; as targets they are means over the output points.
 
-    Args:
-        inputs: Input fields; the coordinates are not among them.
-        targets: Fields to predict; those of the whole mesh come last.
-        dimension: Axes of the points.
-        offset: What is taken from all positions before they become single precision, one number an axis; none if they
-            lie near the origin.
-
-    Raises:
-        ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
+    Its arguments are those of :class:`~pitgeo.data.fields.roles.FieldRoles`.
     """
-
-    inputs: tuple[MeshField, ...]
-    targets: tuple[MeshField, ...]
-    dimension: int
-    offset: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.dimension not in (1, 2, 3):
-            raise ValueError(f"Expected a mesh of 1, 2 or 3 dimensions (got {self.dimension})")
-        if len(self.offset) not in (0, self.dimension):
-            raise ValueError(f"Expected an 'offset' of {self.dimension} numbers, or none (got {len(self.offset)})")
-        if not self.targets:
-            raise ValueError("Expected at least one target (got none)")
-        order = [field.place == "mesh" for field in self.targets]
-        if order != sorted(order):
-            raise ValueError("Expected targets of the whole mesh after those of points and cells")
-
-    @classmethod
-    def infer(
-        cls,
-        mesh: Mesh,
-        inputs: Sequence[str],
-        targets: Sequence[str],
-        geometry: Sequence[str] = (),
-        parameters: Mapping[str, float] | None = None,
-    ) -> FieldTable:
-        """Find the fields on a first mesh.
-
-        A name is looked for among point data, cell data, field data and the parameters, in this order; ``"point:name"``
-        and ``"cell:name"`` say which, where a name is both. If the mesh lies far from the origin, its middle becomes
-        the offset.
-
-        Raises:
-            ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric.
-        """
-        twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
-        if twice:
-            raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
-        found = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
-        wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
-        table = cls(tuple(found[: len(inputs)]), tuple(wanted), mesh.points.shape[1], offset_of(mesh.points))
-        return table.with_geometry(geometry)
-
-    @property
-    def input_place(self) -> Literal["point", "cell"]:
-        """Where the input values are given."""
-        places = {field.place for field in self.inputs if field.place != "mesh" and not field.is_geometry}
-        if not places:
-            places = {field.place for field in self.targets if field.place != "mesh"}
-        return "cell" if places == {"cell"} else "point"
-
-    @property
-    def output_places(self) -> tuple[Literal["point", "cell"], ...]:
-        """Where values are wanted."""
-        places = {field.place for field in self.targets} - {"mesh"}
-        return tuple(place for place in ("point", "cell") if place in places) or (self.input_place,)
-
-    @property
-    def in_channels(self) -> int:
-        """Input values of a point."""
-        return sum(field.channels for field in self.inputs)
-
-    @property
-    def input_labels(self) -> tuple[str, ...]:
-        """A name for every input channel."""
-        return tuple(label for field in self.inputs for label in field.labels)
-
-    @property
-    def target_labels(self) -> tuple[str, ...]:
-        """A name for every output channel."""
-        return tuple(label for field in self.targets for label in field.labels)
-
-    @property
-    def scalars(self) -> int:
-        """How many output channels, the last ones, belong to the mesh as a whole."""
-        return sum(field.channels for field in self.targets if field.place == "mesh")
-
-    def plain(self) -> dict[str, Any]:
-        """Plain lists and numbers, for a checkpoint."""
-        return asdict(self)
-
-    @classmethod
-    def parse(cls, plain: Mapping[str, Any]) -> FieldTable:
-        """The table that :meth:`plain` was called on."""
-
-        def field(entry: Mapping[str, Any]) -> MeshField:
-            kinds = entry["categories"]
-            return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
-
-        inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
-        return cls(inputs, targets, plain["dimension"], tuple(plain.get("offset", ())))
 
     def positions(self, mesh: Mesh, place: str) -> Floats:
         """The points, or the centres of the cells, less the offset, ``[n, D]``.
@@ -196,28 +97,6 @@ class FieldTable:
         """
         values = field_values(mesh, field, self.input_place, 0, {})
         return self._moved(values) if field.name == "coordinates" else values
-
-    @property
-    def geometry(self) -> tuple[MeshField, ...]:
-        """The inputs that are computed from the mesh."""
-        return tuple(field for field in self.inputs if field.is_geometry)
-
-    def without_geometry(self) -> FieldTable:
-        """A copy with those inputs alone that files hold."""
-        return replace(self, inputs=tuple(field for field in self.inputs if not field.is_geometry))
-
-    def with_geometry(self, names: Sequence[str]) -> FieldTable:
-        """A copy with these geometry inputs after the other ones, and before the state of a time series."""
-        states = len(self.targets) if self.is_one_step else 0
-        fields = [field for field in self.inputs if not field.is_geometry]
-        computed = [MeshField(name, geometry_components(name, self.dimension), is_geometry=True) for name in names]
-        place = len(fields) - states
-        return replace(self, inputs=(*fields[:place], *computed, *fields[place:]))
-
-    @property
-    def is_one_step(self) -> bool:
-        """Whether the last inputs are the targets: the next state of a time series is predicted."""
-        return self.inputs[-len(self.targets) :] == self.targets
 
     def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
         """The targets at the output points as the file has them, ``[m, numbers]``; zeros where one does not belong.
@@ -312,15 +191,6 @@ class FieldTable:
                 log.warning("No error of %r is written: %s", field.name, error)
         return found
 
-    def narrow(self, values: Floats, kind: Literal["inputs", "targets"]) -> Floats:
-        """The channels ``[n, channels]`` of what :meth:`read` or :meth:`read_targets` gave, categories as they are."""
-        return np.concatenate([part[:, : field.components] for field, part in self.parts(values, kind)], 1)
-
-    def parts(self, values: Floats, kind: Literal["inputs", "targets"]) -> list[tuple[MeshField, Floats]]:
-        """Every field with its columns of what :meth:`read` or :meth:`read_targets` gave."""
-        fields: tuple[MeshField, ...] = getattr(self, kind)
-        return list(zip(fields, _split(values, fields), strict=True))
-
     def split(self, mesh: Mesh, values: Floats) -> dict[str, Floats]:
         """Every target by its name, ``[n, components]`` where it belongs, from values ``[m, channels]``."""
         sizes = {place: self.size(mesh, place) for place in self.output_places}
@@ -361,44 +231,6 @@ class FieldTable:
         """The output points that a target belongs to."""
         start = 0 if field.place == self.output_places[0] else sizes[self.output_places[0]]
         return slice(start, start + sizes[field.place])
-
-    def one_step(self) -> FieldTable:
-        """A copy whose last inputs are the targets: from one state to the next.
-
-        Raises:
-            ValueError: If states are not given at the same points as the other inputs.
-        """
-        states = tuple(field for field in self.targets)
-        if any(field.place == "mesh" for field in states):
-            raise ValueError("Expected targets of points or cells in a time series (got numbers of the whole mesh)")
-        table = replace(self, inputs=(*self.inputs, *states))
-        if table.output_places != (table.input_place,):
-            raise ValueError(
-                f"Expected the fields of a time series to be all point data or all cell data (got targets at "
-                f"{' and '.join(table.output_places)}s, inputs at {table.input_place}s)"
-            )
-        return table
-
-    def with_categories(self, kinds: Mapping[str, Sequence[int]]) -> FieldTable:
-        """A copy in which some inputs are categories."""
-        inputs = [
-            replace(field, categories=tuple(kinds[field.name])) if field.name in kinds else field
-            for field in self.inputs
-        ]
-        return replace(self, inputs=tuple(inputs))
-
-    def planar(self, names: Sequence[str]) -> FieldTable:
-        """A copy in which vectors of three components are taken as two, the third being zero everywhere."""
-
-        def narrow(field: MeshField) -> MeshField:
-            return replace(field, components=2, width=3) if field.name in names else field
-
-        inputs, targets = (tuple(narrow(field) for field in fields) for fields in (self.inputs, self.targets))
-        return replace(self, inputs=inputs, targets=targets)
-
-
-def _split(values: Floats, fields: Sequence[MeshField]) -> list[Floats]:
-    return np.split(values, np.cumsum([field.stored for field in fields])[:-1], 1) if fields else []
 
 
 def _one_hot(column: Floats, field: MeshField, where: str) -> Floats:

@@ -216,7 +216,7 @@ def _content(
         states, notes, times = [table.read_targets(mesh, parameters)], [*mesh.notes], ()
     pos, origin = table.centred(mesh, {table.input_place, *table.output_places})
     inputs, targets = table.read(mesh, parameters), np.concatenate(states)
-    low, high = inputs.min(0), inputs.max(0)
+    low, high = table.ranges(inputs)
     if is_series:  # the last inputs are the state, at all times
         low[-targets.shape[1] :], high[-targets.shape[1] :] = targets.min(0), targets.max(0)
     parts = {

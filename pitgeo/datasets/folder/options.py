@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import PLACES, FieldTable
+from pitgeo.data.fields.local import with_numbers
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.folder.cache import MOST_KINDS, open_series
 from pitgeo.datasets.folder.facts import Reading
@@ -32,7 +33,8 @@ class MeshOptions(DataOptions):
     Args:
         files: One or more patterns, ``"cases/*.vtu"``.
         inputs: Fields to learn from, beside the coordinates: point data, cell data, field data of the file, or
-            parameters; a name that is both point and cell data is given as ``"point:name"`` or ``"cell:name"``.
+            parameters; a name that is both point and cell data is given as ``"point:name"`` or ``"cell:name"``, a
+            number of the whole mesh that belongs to one of its named sets as ``"number@set"``.
         targets: Fields to predict, found in the same way; numbers of the whole mesh (drag, lift) among them.
         geometry: Inputs that are computed from the mesh, see :data:`pitgeo.geometry.GEOMETRY`; ``"auto"`` for those
             that all meshes lend themselves to where they differ, see :func:`pitgeo.geometry.candidates`.
@@ -170,7 +172,7 @@ class MeshOptions(DataOptions):
 
     def file_parameters(self, files: Sequence[Path]) -> dict[Path, Parameters]:
         """The parameters of files, by the table and the pattern of the options."""
-        return read_parameters(files, self.parameters, self.name_pattern, {*self.inputs, *self.targets})
+        return read_parameters(files, self.parameters, self.name_pattern, with_numbers((*self.inputs, *self.targets)))
 
     @property
     def is_shared(self) -> bool:
@@ -236,7 +238,7 @@ class MeshOptions(DataOptions):
         table = table.planar([name for name in names if all(name in reading.planar for reading in every)])
         found: dict[str, list[int]] = {}
         for given in self.categories:
-            name = given.partition(":")[2] or given
+            name = _bare(given)
             kinds: set[int] = set()
             for reading in training:
                 here = reading.kinds[name]

@@ -1,0 +1,225 @@
+"""Which fields of a mesh are inputs and targets, and the channels of a model that they make."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pitgeo.data.fields.local import own_number
+from pitgeo.data.fields.mesh_field import MeshField
+from pitgeo.data.fields.precision import offset_of
+from pitgeo.data.fields.reading import Floats, find_field
+from pitgeo.geometry import geometry_components
+from pitgeo.mesh import Mesh
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class FieldRoles:
+    """The inputs and targets of a model.
+
+    Args:
+        inputs: Input fields; the coordinates are not among them.
+        targets: Fields to predict; those of the whole mesh come last.
+        dimension: Axes of the points.
+        offset: What is taken from all positions before they become single precision, one number an axis; none if they
+            lie near the origin.
+
+    Raises:
+        ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
+    """
+
+    inputs: tuple[MeshField, ...]
+    targets: tuple[MeshField, ...]
+    dimension: int
+    offset: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.dimension not in (1, 2, 3):
+            raise ValueError(f"Expected a mesh of 1, 2 or 3 dimensions (got {self.dimension})")
+        if len(self.offset) not in (0, self.dimension):
+            raise ValueError(f"Expected an 'offset' of {self.dimension} numbers, or none (got {len(self.offset)})")
+        if not self.targets:
+            raise ValueError("Expected at least one target (got none)")
+        order = [field.place == "mesh" for field in self.targets]
+        if order != sorted(order):
+            raise ValueError("Expected targets of the whole mesh after those of points and cells")
+
+    @classmethod
+    def infer(
+        cls,
+        mesh: Mesh,
+        inputs: Sequence[str],
+        targets: Sequence[str],
+        geometry: Sequence[str] = (),
+        parameters: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Find the fields on a first mesh.
+
+        A name is looked for among point data, cell data, field data and the parameters, in this order; ``"point:name"``
+        and ``"cell:name"`` say which, where a name is both. An input ``"number@set"``, where nothing is called so, is
+        that number of the whole mesh at the points of that set, and zero elsewhere. If the mesh lies far from the
+        origin, its middle becomes the offset.
+
+        Raises:
+            ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric; or a target is a
+                number in a set, or one that an input gives in a set.
+        """
+        twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
+        if twice:
+            raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
+        found = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
+        _check_local(mesh, found[: len(inputs)], found[len(inputs) :])
+        wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
+        table = cls(tuple(found[: len(inputs)]), tuple(wanted), mesh.points.shape[1], offset_of(mesh.points))
+        return table.with_geometry(geometry)
+
+    @property
+    def input_place(self) -> Literal["point", "cell"]:
+        """Where the input values are given."""
+        places = {field.place for field in self.inputs if field.place != "mesh" and not field.is_geometry}
+        if not places:
+            places = {field.place for field in self.targets if field.place != "mesh"}
+        return "cell" if places == {"cell"} else "point"
+
+    @property
+    def output_places(self) -> tuple[Literal["point", "cell"], ...]:
+        """Where values are wanted."""
+        places = {field.place for field in self.targets} - {"mesh"}
+        return tuple(place for place in ("point", "cell") if place in places) or (self.input_place,)
+
+    @property
+    def in_channels(self) -> int:
+        """Input values of a point."""
+        return sum(field.channels for field in self.inputs)
+
+    @property
+    def input_labels(self) -> tuple[str, ...]:
+        """A name for every input channel."""
+        return tuple(label for field in self.inputs for label in field.labels)
+
+    @property
+    def target_labels(self) -> tuple[str, ...]:
+        """A name for every output channel."""
+        return tuple(label for field in self.targets for label in field.labels)
+
+    @property
+    def scalars(self) -> int:
+        """How many output channels, the last ones, belong to the mesh as a whole."""
+        return sum(field.channels for field in self.targets if field.place == "mesh")
+
+    def plain(self) -> dict[str, Any]:
+        """Plain lists and numbers, for a checkpoint."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, plain: Mapping[str, Any]) -> Self:
+        """The table that :meth:`plain` was called on."""
+
+        def field(entry: Mapping[str, Any]) -> MeshField:
+            kinds = entry["categories"]
+            return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
+
+        inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
+        return cls(inputs, targets, plain["dimension"], tuple(plain.get("offset", ())))
+
+    @property
+    def geometry(self) -> tuple[MeshField, ...]:
+        """The inputs that are computed from the mesh."""
+        return tuple(field for field in self.inputs if field.is_geometry)
+
+    def without_geometry(self) -> Self:
+        """A copy with those inputs alone that files hold."""
+        return replace(self, inputs=tuple(field for field in self.inputs if not field.is_geometry))
+
+    def with_geometry(self, names: Sequence[str]) -> Self:
+        """A copy with these geometry inputs after the other ones, and before the state of a time series."""
+        states = len(self.targets) if self.is_one_step else 0
+        fields = [field for field in self.inputs if not field.is_geometry]
+        computed = [MeshField(name, geometry_components(name, self.dimension), is_geometry=True) for name in names]
+        place = len(fields) - states
+        return replace(self, inputs=(*fields[:place], *computed, *fields[place:]))
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether the last inputs are the targets: the next state of a time series is predicted."""
+        return self.inputs[-len(self.targets) :] == self.targets
+
+    def ranges(self, values: Floats) -> tuple[Floats, Floats]:
+        """Smallest and largest of every input number, of what :meth:`read` gave; of a number in a set, the number."""
+        parts = [own_number(part)[None] if field.within else part for field, part in self.parts(values, "inputs")]
+        low, high = ([part.min(0) for part in parts], [part.max(0) for part in parts])
+        return np.concatenate([*low, np.zeros(0)]), np.concatenate([*high, np.zeros(0)])
+
+    def narrow(self, values: Floats, kind: Literal["inputs", "targets"]) -> Floats:
+        """The channels ``[n, channels]`` of what :meth:`read` or :meth:`read_targets` gave, categories as they are."""
+        return np.concatenate([part[:, : field.components] for field, part in self.parts(values, kind)], 1)
+
+    def parts(self, values: Floats, kind: Literal["inputs", "targets"]) -> list[tuple[MeshField, Floats]]:
+        """Every field with its columns of what :meth:`read` or :meth:`read_targets` gave."""
+        fields: tuple[MeshField, ...] = getattr(self, kind)
+        return list(zip(fields, _split(values, fields), strict=True))
+
+    def one_step(self) -> Self:
+        """A copy whose last inputs are the targets: from one state to the next.
+
+        Raises:
+            ValueError: If states are not given at the same points as the other inputs.
+        """
+        states = tuple(field for field in self.targets)
+        if any(field.place == "mesh" for field in states):
+            raise ValueError("Expected targets of points or cells in a time series (got numbers of the whole mesh)")
+        table = replace(self, inputs=(*self.inputs, *states))
+        if table.output_places != (table.input_place,):
+            raise ValueError(
+                f"Expected the fields of a time series to be all point data or all cell data (got targets at "
+                f"{' and '.join(table.output_places)}s, inputs at {table.input_place}s)"
+            )
+        return table
+
+    def with_categories(self, kinds: Mapping[str, Sequence[int]]) -> Self:
+        """A copy in which some inputs are categories."""
+        inputs = [
+            replace(field, categories=tuple(kinds[field.name])) if field.name in kinds else field
+            for field in self.inputs
+        ]
+        return replace(self, inputs=tuple(inputs))
+
+    def planar(self, names: Sequence[str]) -> Self:
+        """A copy in which vectors of three components are taken as two, the third being zero everywhere."""
+
+        def narrow(field: MeshField) -> MeshField:
+            return replace(field, components=2, width=3) if field.name in names else field
+
+        inputs, targets = (tuple(narrow(field) for field in fields) for fields in (self.inputs, self.targets))
+        return replace(self, inputs=inputs, targets=targets)
+
+
+def _check_local(mesh: Mesh, inputs: Sequence[MeshField], targets: Sequence[MeshField]) -> None:
+    """Refuse numbers in a set among the targets, and inputs that give a target away."""
+    where = f"{mesh.path}: " if mesh.path else ""
+    for field in targets:
+        if field.within:
+            raise ValueError(
+                f"{where}Expected a number in a set among the inputs (got {field.name!r} among the targets); predict "
+                f"{field.source!r}, the number of the whole mesh, or move it to the inputs"
+            )
+    wanted = {field.name for field in targets if field.place == "mesh"}
+    for field in inputs:
+        if field.within and field.source in wanted:
+            raise ValueError(
+                f"{where}Expected targets that the inputs do not hold (got {field.source!r} among the targets, and "
+                f"{field.name!r} among the inputs); leave one of them out"
+            )
+
+
+def _split(values: Floats, fields: Sequence[MeshField]) -> list[Floats]:
+    return np.split(values, np.cumsum([field.stored for field in fields])[:-1], 1) if fields else []

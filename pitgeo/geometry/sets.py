@@ -1,0 +1,89 @@
+"""Which points and cells lie in a named set of a mesh."""
+
+from __future__ import annotations
+
+import difflib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pitgeo.geometry.boundary import with_marked
+from pitgeo.mesh import Mesh
+
+AT = "@"
+"""Between the name of a number of the whole mesh and that of the set it is given in."""
+
+
+def in_set(mesh: Mesh, within: str, place: str) -> NDArray[np.bool_]:
+    """Which points (or cells, if ``place`` is ``"cell"``) lie in a named set.
+
+    A point lies in a set of cells if it is a node of one of them; a cell lies in a set of points if one of its nodes
+    does. A field of zeros and ones stands for the set of its ones. Where two sets have one name, ``"point:name"`` and
+    ``"cell:name"`` say which.
+
+    Raises:
+        ValueError: If there is no such set, it is empty, or there are two different ones; the message names the file.
+    """
+    found = [_moved(mesh, kind, marks, place) for kind, marks in _marks(mesh, within).items()]
+    if any((found[0] != other).any() for other in found[1:]):
+        raise ValueError(
+            f"{mesh.where}Expected one set {within!r} (got one of points and another of cells, with {found[0].sum()} "
+            f"and {found[1].sum()} {place}s); say which: '{AT}point:{within}' or '{AT}cell:{within}'"
+        )
+    if not found[0].any():
+        raise ValueError(
+            f"{mesh.where}Expected at least one {place} in the set {within!r} (got none); mend the set, leave the file "
+            f"out, or name another set"
+        )
+    return found[0]
+
+
+def check_set(mesh: Mesh, within: str) -> None:
+    """Refuse a set that a mesh does not have.
+
+    Raises:
+        ValueError: If there is none; the message names the file and the sets that there are.
+    """
+    _marks(mesh, within)
+
+
+def _marks(mesh: Mesh, within: str) -> dict[str, NDArray[np.bool_]]:
+    """Which points, and which cells, the sets of a name have: of points, of cells, or both."""
+    kind, _, rest = within.partition(":")
+    known = {*mesh.point_sets, *mesh.cell_sets}
+    kinds, name = ((kind,), rest) if kind in ("point", "cell") and rest and within not in known else (None, within)
+    mesh = with_marked(mesh, name)
+    found = {}
+    if name in mesh.point_sets and (kinds is None or "point" in kinds):
+        found["point"] = np.zeros(len(mesh.points), bool)
+        found["point"][np.asarray(mesh.point_sets[name], np.int64)] = True
+    if name in mesh.cell_sets and (kinds is None or "cell" in kinds):
+        found["cell"] = np.zeros(mesh.number_of_cells, bool)
+        start = 0
+        for (_, nodes), members in zip(mesh.cells, mesh.cell_sets[name], strict=True):
+            found["cell"][start + np.asarray(members, np.int64)] = True
+            start += len(nodes)
+    if not found:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "name one of these, or leave the file out"
+        if not names:
+            hint = "take a file that names its sets, or give the number everywhere, without the set"
+        raise ValueError(
+            f"{mesh.where}Expected a set of {f'{kind}s' if kinds else 'points or cells'} named {name!r}, where the "
+            f"number before the {AT!r} is given (got {', '.join(map(repr, names)) or 'no sets'}); {hint}"
+        )
+    return found
+
+
+def _moved(mesh: Mesh, kind: str, marks: NDArray[np.bool_], place: str) -> NDArray[np.bool_]:
+    """Marks of points or cells as marks of the other kind, where that is wanted."""
+    if kind == place:
+        return marks
+    if kind == "point":
+        return np.concatenate([marks[nodes].any(1) for _, nodes in mesh.cells] or [np.zeros(0, bool)])
+    found, start = np.zeros(len(mesh.points), bool), 0
+    for _, nodes in mesh.cells:
+        found[nodes[marks[start : start + len(nodes)]].ravel()] = True
+        start += len(nodes)
+    return found
