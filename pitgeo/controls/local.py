@@ -17,7 +17,9 @@ from pitgeo.graphs.trees import kd_tree
 
 ROWS = 40_000
 """Points that the regression is fitted to at most."""
-CHANNELS = 6
+VALUES = 240_000
+"""Target values of these points at most, of all channels together."""
+CHANNELS = 12
 """Target channels at most; each has a regression of its own."""
 
 
@@ -37,7 +39,7 @@ class LocalRegression(Control):
             raise ValueError(f"Expected at most {CHANNELS} target channels (got {channels})")
         self.state, self.numbers = training.state, _number_channels(training)
         random = np.random.default_rng(0)
-        each = max(1, ROWS // len(training.samples))
+        each = max(1, min(ROWS, VALUES // channels) // len(training.samples))
         rows, targets, masks = [], [], []
         for sample in training.samples:
             chosen = random.permutation(len(sample.y))[:each]

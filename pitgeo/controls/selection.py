@@ -13,8 +13,7 @@ from pitgeo.controls.kernels import Recipe, squared_distances
 
 MOST = 400
 """Samples that recipes are compared on at most."""
-_FIRST = 200  # samples of a first look, with so many modes, after which so many recipes are left
-_MODES = 30
+_MODES = 30  # of a first look, after which so many recipes are left
 _LEFT = 8
 
 
@@ -83,7 +82,8 @@ def best(
 ) -> tuple[int, Score]:
     """The number of the candidate, places ``[S, P]`` and a recipe, that predicts best what is left out, and its score.
 
-    All are tried on some samples and the first modes, and the best few of them on up to :data:`MOST` samples.
+    All are tried on the first modes, and the best few of them on all modes; both on up to :data:`MOST` samples, for
+    with fewer of them polynomials of low degree would win.
 
     Args:
         candidates: What to choose among.
@@ -91,18 +91,18 @@ def best(
         sizes: As for :func:`score`.
         rank: As for :func:`score`.
     """
-    count = len(sizes)
-    some = slice(None, None, -(-count // _FIRST))
-    few = [part[some, :_MODES] for part in modes]
+    kept = min(len(sizes), MOST)
+    some = torch.arange(kept) * len(sizes) // kept
+    sizes, modes = sizes[some], [part[some] for part in modes]
+    few = [part[:, :_MODES] for part in modes]
     tried = []
     for number, (z, recipe) in enumerate(candidates):
-        found = score(recipe, z[some], few, sizes[some], rank)
+        found = score(recipe, z[some], few, sizes, rank)
         tried.append((math.inf if found is None else found.error, number))
-    some = slice(None, None, -(-count // MOST))
     chosen: tuple[int, Score] | None = None
     for _, number in sorted(tried)[:_LEFT]:
         z, recipe = candidates[number]
-        found = score(recipe, z[some], [part[some] for part in modes], sizes[some], rank)
+        found = score(recipe, z[some], modes, sizes, rank)
         if found is not None and (chosen is None or found.error < chosen[1].error):
             chosen = number, found
     if chosen is None:  # too few samples to judge

@@ -227,7 +227,7 @@ def _measured(control: Control, training: TrainingSet, appraised: Appraised, num
             predictions.append(known(prediction, sample))
         return appraised.measured(predictions, numbers)
     except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-        log.debug("No control of the kind %r: %s", control.name, error)
+        log.info("There is no comparison with %s: %s", control.name, error)
         return None
 
 

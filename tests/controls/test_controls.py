@@ -168,9 +168,16 @@ def test_a_local_regression_finds_a_function_of_place_and_inputs():
     training = TrainingSet.choose(samples[:25])
     local, nearest = (off(control, training, samples[25:]) for control in (LocalRegression(), NearestCase()))
     assert local < 0.1 and local < nearest / 2
-    many = [bent(n, 10, lambda unit, a: unit[:, :1].repeat(1, 9)) for n in range(3)]
-    with pytest.raises(ValueError, match=r"at most 6 target channels \(got 9\)"):
+    many = [bent(n, 10, lambda unit, a: unit[:, :1].repeat(1, 13)) for n in range(3)]
+    with pytest.raises(ValueError, match=r"at most 12 target channels \(got 13\)"):
         LocalRegression().fit(TrainingSet.choose(many))
+
+
+def test_a_local_regression_takes_a_displacement_and_a_stress_together():
+    field = lambda unit, a: torch.cat([a * (k + 1) * unit[:, :1] for k in range(9)], 1)  # noqa: E731
+    samples = [bent(n, 200, field) for n in range(30)]
+    training = TrainingSet.choose(samples[:25])
+    assert off(LocalRegression(), training, samples[25:]) < off(MeanField(), training, samples[25:]) / 2
 
 
 def test_values_at_output_points_of_their_own():

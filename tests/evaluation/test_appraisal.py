@@ -1,6 +1,7 @@
 """Controls and verdicts at the end of runs on mesh files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,17 @@ def test_meshes_that_differ(tmp_path):
     names = [control["name"] for control in found["controls"]]
     assert names[:2] == ["the mean training field", "the nearest training case"] and "local regression" in names[2]
     assert found["verdict"]["interval"] is None and "too few" in found["verdict"]["sentences"][0]
+
+
+def test_a_control_that_cannot_be_fitted_is_named(tmp_path, caplog):
+    for number in range(10):
+        mesh = case(number, np.random.default_rng([2, number]).random((40, 2)))
+        many = mesh.point_data["u"][:, None] * np.arange(1, 14)
+        write_mesh(tmp_path / "cases" / f"case_{number:02d}.vtu", replace(mesh, point_data={"u": many}))
+    with caplog.at_level("INFO"):
+        found = train(configured(tmp_path), tmp_path / "out").evaluation
+    assert len(found["controls"]) == 2
+    assert "There is no comparison with a local regression" in caplog.text and "(got 13)" in caplog.text
 
 
 def test_a_test_file_on_another_mesh_turns_off_what_needs_one(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -335,3 +336,17 @@ def test_large_and_small_values_have_a_power_of_ten_in_the_label(tmp_path: Path,
         label, (low, high) = bar.get_ylabel(), bar.get_ylim()
         assert label == ("u" if power is None else f"u (\N{MULTIPLICATION SIGN}10{power})")
         assert low == 0 and high == pytest.approx(size / 10.0 ** {"⁶": 6, "⁻⁷": -7, None: 0}[power])
+
+
+@pytest.mark.parametrize("height", [0.1, 0.5, 1.0, 2.0])
+def test_a_long_name_does_not_push_the_power_of_ten_out_of_the_label(
+    tmp_path: Path, figures: list[Figure], height: float
+) -> None:
+    mesh = grid()
+    mesh = replace(mesh, points=mesh.points * (1, height))
+    truth = 2e-5 * mesh.points[:, 0] / 4
+    for name in ("displacement_x", "displacement of the loaded face along the first axis of the part"):
+        mesh_fields([MeshSample("a", mesh, "point", truth, 1.5 * truth)], tmp_path / "f.png", name)
+        *_, bar, error = figures[-1].axes
+        for label in (bar.get_ylabel() or bar.get_xlabel(), error.get_ylabel() or error.get_xlabel()):
+            assert label.endswith("(\N{MULTIPLICATION SIGN}10⁻⁵)") and label.startswith("displ")

@@ -150,6 +150,14 @@ def test_inputs_without_influence():
     assert any("'idle', 'noise'" in sentence for sentence in found["sentences"])
 
 
+def test_a_change_as_large_as_its_noise_is_no_proof_that_an_input_is_idle():
+    """Brackets, the size of their load permuted: 0.64 times the error more, but 12 samples of it alone."""
+    own = np.array([0.463, 0.218, 0.342, 0.500, 0.347, 0.699, 0.284, 0.476, 0.600, 0.225, 0.557, 0.162])
+    load = np.array([-0.057, 0.318, 0.081, 0.217, -0.012, -0.293, 0.309, 0.495, 1.949, 0.115, 0.010, -0.001])
+    tried = {"load": Influence(load), "idle": Influence(0.01 * load)}
+    assert verdict("pit", own, [], influences=tried)["without_influence"] == ["idle"]
+
+
 @pytest.mark.parametrize(
     ("ratio", "said"), [(1.1, "about as large as its error"), (3.0, "3 times too small"), (0.25, "4 times too large")]
 )

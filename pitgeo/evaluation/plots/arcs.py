@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pitgeo.evaluation.plots.chains import Chain
 from pitgeo.evaluation.plots.drawn import DrawnField
 from pitgeo.evaluation.plots.grid import PAD, Grid
-from pitgeo.evaluation.plots.style import BLUE, FIELD_COLORS, GREY, ORANGE, color_bar, tidy, wrapped
+from pitgeo.evaluation.plots.style import BLUE, FIELD_COLORS, GREY, ORANGE, bar_label, color_bar, tidy, wrapped
 
 BELOW = 0.45
 """Inches below axes for their numbers and names."""
@@ -90,5 +90,5 @@ class Curves:
         low, width = ax.get_position().y0, grid.figure.get_figwidth()
         bar = grid.figure.add_axes((2 * PAD / width, low - 0.16 / grid.figure.get_figheight(), 1.3 / width, 0.008))
         color_bar(
-            grid.figure, bar, FIELD_COLORS, field.limits, values, lambda power: wrapped(label + power, 20, 1), "bottom"
+            grid.figure, bar, FIELD_COLORS, field.limits, values, lambda power: bar_label(label, power, 20, 1), "bottom"
         )

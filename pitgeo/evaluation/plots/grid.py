@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS, WIDTH, color_bar, new_figure, wrapped
+from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS, WIDTH, bar_label, color_bar, new_figure, wrapped
 
 PAD = 0.12
 TITLE = 0.19
@@ -96,7 +96,7 @@ class Grid:
             ax = self._at(right + 0.08, top + (height - bar) / 2 + 0.05 * bar, 0.09, 0.9 * bar)
             letters, lines = int(bar * 13), 2
         color_bar(
-            self.figure, ax, colors, limits, values, lambda power: wrapped(label + power, letters, lines), location
+            self.figure, ax, colors, limits, values, lambda power: bar_label(label, power, letters, lines), location
         )
 
     def name(self, row: int) -> None:

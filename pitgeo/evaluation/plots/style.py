@@ -115,6 +115,16 @@ def wrapped(text: str, letters: int = 26, lines: int = 2) -> str:
     return "\n".join(found if len(found) <= lines else [*found[: lines - 1], f"{found[lines - 1][: letters - 3]}..."])
 
 
+def bar_label(name: str, power: str, letters: int, lines: int) -> str:
+    """The label of a colour bar, broken into lines: a name that is too long is cut, the power of ten stays whole."""
+    found = wrapped(name + power, letters, lines)
+    if found.endswith(power.strip()):
+        return found
+    if lines == 1:
+        return wrapped(name, max(letters - len(power), 4), 1) + power
+    return f"{wrapped(name, letters, lines - 1)}\n{power.strip()}"
+
+
 def row_title(ax: Axes, text: str) -> None:
     """The title of a row of pictures, above the title of its first one, as wide as the figure has room."""
     width = ax.figure.get_figure(root=True).get_figwidth() if ax.figure else WIDTH
