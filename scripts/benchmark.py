@@ -30,6 +30,8 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.system.memory")
+    parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile (default: 0)")
+    parser.add_argument("--spin", action="store_true", help="leave OpenMP's threads as they are: see docs/speed.md")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
@@ -49,7 +51,14 @@ if __name__ == "__main__":
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))
         else:
             how = Settings(
-                options.rounds, options.repeat, options.threads, options.seed, options.device, options.keep_memory
+                options.rounds,
+                options.repeat,
+                options.threads,
+                options.seed,
+                options.device,
+                options.keep_memory,
+                options.busy,
+                options.spin,
             )
             print(format_speed(run_speed(options.works or list(WORKS), options.output, how)))
     except KeyboardInterrupt:

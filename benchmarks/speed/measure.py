@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,6 +25,7 @@ from benchmarks import environment
 from benchmarks.speed.table import GROWING, WORKS
 from pitgeo.evaluation.evaluation import versions, write_json
 from pitgeo.system.machine import machine
+from pitgeo.system.threads import SPINS
 from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Settings:
         seed: Of weights and data.
         device: ``"cpu"`` or ``"cuda"``.
         keep_memory: Have every process keep the memory of tensors that are gone, as pitgeo's commands do.
+        busy: Other processes that compute meanwhile.
+        spin: Leave OpenMP's waiting threads as they are; pitgeo's commands have them sleep soon.
 
     Raises:
         ValueError: If a number is not positive.
@@ -52,6 +55,8 @@ class Settings:
     seed: int = 0
     device: str = "cpu"
     keep_memory: bool = False
+    busy: int = 0
+    spin: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rounds", "repeat", "threads"):
@@ -129,6 +134,8 @@ def format_speed(result: dict[str, Any]) -> str:
         used, computer = work["settings"], work["machine"]
         cores = f"{computer['processor']}, {computer['cores']} cores"
         command = [name, *(["--keep-memory"] if used.get("keep_memory") else [])]
+        command += ["--spin"] if used.get("spin") else []
+        command += [f"--busy {used['busy']}"] if used.get("busy") else []
         lines += [
             f"## {work['title']}",
             "",
@@ -177,12 +184,26 @@ def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     numbers = (settings.repeat, settings.threads, settings.seed)
     command = [sys.executable, "-m", "benchmarks.speed", name, way, *map(str, numbers), settings.device]
     command += ["--keep-memory"] if settings.keep_memory else []
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+    given = environment() | ({} if settings.spin else {"GOMP_SPINCOUNT": SPINS})
+    with _busy(settings.busy):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
     if done.returncode:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])
         raise RuntimeError(f"Expected {name!r} to be measured with {way!r} (got exit status {done.returncode}: {last})")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+@contextlib.contextmanager
+def _busy(count: int) -> Iterator[None]:
+    """Other processes that compute all the time."""
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def _forget_peak(device: str) -> None:

@@ -2,6 +2,7 @@
 
 from benchmarks.speed.big_mesh import big_mesh
 from benchmarks.speed.networks import Network, darcy2d, elasticity, growing, naca
+from benchmarks.speed.quick import quick
 from benchmarks.speed.search import farthest, neighbors
 from benchmarks.speed.works import Work, local_layer, training
 
@@ -23,6 +24,7 @@ WORKS: dict[str, Work] = {
     "elasticity_wide": training(NETWORKS["elasticity_wide"], compiled=True),
     "elasticity_near": training(NETWORKS["elasticity_near"]),
     **{name: training(NETWORKS[name], ("recomputed",)) for name in ("darcy2d_85", "darcy2d_211", "naca")},
+    **{f"{name}_quick": quick(name) for name in ("elasticity", "darcy2d", "naca")},
     "layer": local_layer(),
     "big_mesh": big_mesh(),
     "farthest": farthest(200_000, 2_048),

@@ -19,6 +19,7 @@ from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.terminal import console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import keep_memory
+from pitgeo.system.threads import share_processors
 
 if TYPE_CHECKING:
     from pitgeo.evaluation.scores import Split
@@ -36,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0, 2 for a mistake (one line says which), or 128 and the signal's number.
     """
+    share_processors()
     with console():
         arguments = make_parser(_COMMANDS).parse_args(argv)
         keep_memory()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
@@ -24,10 +25,50 @@ START = 10.0
 
 
 def cores() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use: those it is bound to, or fewer where its group has a share of time."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(bound, group_cores() or bound)
+
+
+def group_cores(own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """The processor time of this process's control group, in processors, rounded up; ``None`` without a limit.
+
+    Containers are limited in this way. They still see all processors of the machine.
+
+    Args:
+        own: The groups of this process, as Linux lists them.
+        root: Where the groups are.
+    """
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    found: list[int] = []
+    for line in lines:
+        _, controllers, name = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        top = root / controllers if controllers else root
+        group = top / name.lstrip("/")
+        while True:
+            found += _limits(group)
+            if group in (top, root):
+                break
+            group = group.parent
+    return min(found, default=None)
+
+
+def _limits(group: Path) -> Iterator[int]:
+    """The limit of one control group, of version 2 or 1, if it has one."""
+    try:
+        if (group / "cpu.max").exists():
+            quota, period = (group / "cpu.max").read_text(encoding="utf-8").split()
+        else:
+            quota, period = ((group / f"cpu.cfs_{name}_us").read_text(encoding="utf-8") for name in ("quota", "period"))
+        if quota.strip() != "max" and int(quota) > 0:
+            yield max(1, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        return
 
 
 def as_finished(function: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:

@@ -1,0 +1,45 @@
+"""Training steps of configurations as `pitgeo train` takes them, on samples of the right shape: no files are needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from benchmarks.speed.works import Step, Work
+from pitgeo.config import load_config
+from pitgeo.data.scaling import Scaling
+from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.models.registry import build
+from pitgeo.training import OperatorModule
+from pitgeo.training.loader import collate
+from pitgeo.workflows.run_data import box_scale_of, shape_of
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def quick(name: str) -> Work:
+    """A training step of ``configs/<name>_quick.toml``: its network, batch, loss and optimiser, values at random."""
+    return Work(f"Training step of configs/{name}_quick.toml", {"pitgeo": lambda seed, device: _step(name, device)})
+
+
+def _step(name: str, device: str) -> Step:
+    config = load_config(CONFIGS / f"{name}_quick.toml", ["training.window=0"])
+    options = config.data.options
+    raw = options.few_samples() or [options.template()]
+    transform = config.transform(box_scale_of(config, raw))
+    samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
+    model = build(config.model.options, shape_of(config, samples))
+    batch = collate(samples, [number % len(samples) for number in range(config.training.batch_size)]).to(device)
+    batch.x, batch.y = torch.rand_like(batch.x), torch.rand_like(batch.y)
+    module = OperatorModule(
+        model, Scaling.identity(batch.x.shape[-1]), Scaling.identity(batch.y.shape[-1]), config.training
+    ).to(device)
+    optimizer = module.configure_optimizers()["optimizer"]
+
+    def step() -> None:
+        optimizer.zero_grad()
+        module.training_step(batch, 0).backward()
+        optimizer.step()
+
+    return step
