@@ -43,7 +43,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("read", predict, "read_mesh"),
     ("latent points", LatentMesh, "__call__"),
     ("encoder graph", AttentionGraphs, "__call__"),
-    ("encoder and processor", PiT, "_encode"),
+    ("encoder and processor", PiT, "encode"),
     ("decoder", PiT, "in_chunks"),
     ("decoder", PiT, "forward"),  # of meshes that are not taken in parts
     ("write", predict, "write_mesh"),

@@ -105,7 +105,7 @@ def test_operations_of_other_attention_are_refused() -> None:
 def test_first_moments_are_neither_counted_nor_forgotten() -> None:
     network = Network("default", PiTOptions(channels=8, heads=2), 1, 1, scattered(60))
     model, data, _ = network_step(network, 0)
-    with pytest.raises(ValueError, match=r"without first moments.* \(got the body 'paper' with moments along 2 axes"):
+    with pytest.raises(ValueError, match=r"without first moments.* \(got moments along 2 axes"):
         training_operations(model, data)
     with pytest.raises(ValueError, match="without first moments or a quadrature"):
         DenseTwin(model, keep=True)

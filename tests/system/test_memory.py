@@ -10,7 +10,8 @@ import resource, torch
 import pitgeo.data, pitgeo.nn  # as where something is trained
 from pitgeo.system.memory import keep_memory
 kept = {keep} and keep_memory()
-torch.ones(2**25)
+for _ in range(20):  # at first, pieces of memory that glibc keeps for small objects lie between those of tensors
+    torch.ones(2**25)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(5):
     torch.ones(2**25)
@@ -27,7 +28,7 @@ def test_large_tensors_are_not_faulted_in_again():
         return int(count) if not keep or kept == "True" else None
 
     without = faults(False)
-    found = [faults(True) for _ in range(3)]  # threads that come and go may have the heap trimmed all the same
-    if None in found:
+    kept = faults(True)
+    if kept is None:
         pytest.skip("another C library than glibc")
-    assert min(found) < without / 10
+    assert kept < without / 10
