@@ -94,7 +94,7 @@ def _step(model: nn.Module, predict: Callable[[], Tensor], y: Tensor) -> Step:
 def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, heads: int = 2) -> Work:
     """One local layer, forward and backward, values and parameters with gradients."""
 
-    def graph() -> tuple[Tensor, Neighborhood]:
+    def points_and_graph() -> tuple[Tensor, Neighborhood]:
         pos = torch.rand(points, 2)
         return pos, knn(pos, pos, neighbors)
 
@@ -111,15 +111,15 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
         return step
 
     def ours(seed: int, device: str) -> Step:
-        pos, hood = graph()
+        pos, graph = points_and_graph()
         pos, layer = pos.to(device), PositionAttention(channels, channels, heads)
-        hood = Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
-        return layer_step(layer, lambda x: layer(x, pos, hood), device)
+        graph = Neighborhood(graph.index.to(device), graph.degree.to(device), graph.num_sources)
+        return layer_step(layer, lambda x: layer(x, pos, graph), device)
 
     def theirs(make: Callable[[], nn.Module], takes_positions: bool = False) -> Way:
         def way(seed: int, device: str) -> Step:
-            pos, hood = graph()
-            pos, edges, layer = pos.to(device), hood.edge_index.to(device), make()
+            pos, graph = points_and_graph()
+            pos, edges, layer = pos.to(device), graph.edge_index.to(device), make()
             if takes_positions:
                 return layer_step(layer, lambda x: layer(x, pos, edges), device)
             return layer_step(layer, lambda x: layer(x, edges), device)

@@ -31,7 +31,7 @@ class Metric:
 
     Example:
         >>> import torch
-        >>> Metric(period=(1.0,)).squared(torch.tensor([0.05]), torch.tensor([0.95]))
+        >>> Metric(period=(1.0,)).squared_distance(torch.tensor([0.05]), torch.tensor([0.95]))
         tensor(0.0100)
 
     Reference:
@@ -52,7 +52,7 @@ class Metric:
         """Whether any axis repeats."""
         return any(length > 0 for length in self.period)
 
-    def squared(self, targets: Tensor, sources: Tensor) -> Tensor:
+    def squared_distance(self, targets: Tensor, sources: Tensor) -> Tensor:
         """Squared distances between broadcast positions ``[..., D]``, divided by the divisor; shape ``[...]``."""
         difference = targets - sources
         if self.is_periodic:
@@ -64,7 +64,7 @@ class Metric:
 
     def pairwise(self, targets: Tensor, sources: Tensor) -> Tensor:
         """Squared distances ``[..., M, N]`` of every target ``[..., M, D]`` to every source ``[..., N, D]``."""
-        return self.squared(targets.unsqueeze(-2), sources.unsqueeze(-3))
+        return self.squared_distance(targets.unsqueeze(-2), sources.unsqueeze(-3))
 
     def check_dimension(self, dimension: int) -> None:
         """Raise a ``ValueError`` if the period does not have one entry per axis."""

@@ -47,8 +47,8 @@ class Neighborhood:
 
     Example:
         >>> import torch
-        >>> hood = Neighborhood(torch.tensor([0, 1, 1]), torch.tensor([2, 1]), num_sources=2)
-        >>> hood.edge_index
+        >>> neighborhood = Neighborhood(torch.tensor([0, 1, 1]), torch.tensor([2, 1]), num_sources=2)
+        >>> neighborhood.edge_index
         tensor([[0, 1, 1],
                 [0, 0, 1]])
     """

@@ -70,10 +70,10 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
 
 def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric) -> Tensor:
     chosen = [start]
-    nearest = metric.squared(points, points[start])
+    nearest = metric.squared_distance(points, points[start])
     for _ in range(number - 1):
         chosen.append(int(nearest.argmax()))
-        nearest = torch.minimum(nearest, metric.squared(points, points[chosen[-1]]))
+        nearest = torch.minimum(nearest, metric.squared_distance(points, points[chosen[-1]]))
     return torch.tensor(chosen, device=points.device)
 
 

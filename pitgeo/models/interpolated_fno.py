@@ -101,19 +101,19 @@ class InterpolatedFNO(nn.Module):
         return True
 
 
-def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor]:
+def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor]:
     """Means of neighbours by inverse squared distance, and the distance to the nearest of them.
 
     Args:
         x: Values ``[N, C]`` or ``[B, N, C]``.
         pos: Where they are, ``[N, D]``.
         nodes: Where they are wanted, ``[L, D]``.
-        hood: The neighbours of every node.
+        graph: The neighbours of every node.
 
     Returns:
         Values ``[L, C]`` or ``[B, L, C]``, and distances ``[L, 1]``.
     """
-    means, nearest = interpolate(x, pos, nodes, hood, Metric())
+    means, nearest = interpolate(x, pos, nodes, graph, Metric())
     away = nearest > 0
     distance = torch.where(away, torch.where(away, nearest, 1.0).sqrt(), 0.0)
     return means, distance.unsqueeze(-1)

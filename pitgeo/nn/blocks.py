@@ -28,7 +28,7 @@ class PaperLayer(nn.Module):
     r"""Attention and activation, :math:`\operatorname{GELU}(\operatorname{Att}(U))`.
 
     Args:
-        attention: The attention layer; ``where`` is passed on to it.
+        attention: The attention layer; ``geometry`` (positions, and a graph or a mask) is passed on to it.
         channels: Encoding dimension; not used, blocks are built alike.
 
     Shapes:
@@ -42,9 +42,9 @@ class PaperLayer(nn.Module):
         super().__init__()
         self.attention = attention
 
-    def forward(self, x: Tensor, skip: Tensor | None, *where: Any) -> Tensor:
+    def forward(self, x: Tensor, skip: Tensor | None, *geometry: Any) -> Tensor:
         """Attend; ``skip`` is not used."""
-        return gelu(cast(Tensor, self.attention(x, *where)))
+        return gelu(cast(Tensor, self.attention(x, *geometry)))
 
 
 class PaperBlock(nn.Module):
@@ -55,7 +55,7 @@ class PaperBlock(nn.Module):
         U' = \operatorname{GELU}(\operatorname{MLP}(h) + \operatorname{Linear}(U))
 
     Args:
-        attention: The attention layer; ``where`` is passed on to it.
+        attention: The attention layer; ``geometry`` (positions, and a graph or a mask) is passed on to it.
         channels: Encoding dimension.
 
     Shapes:
@@ -74,14 +74,14 @@ class PaperBlock(nn.Module):
         self.mlp = mlp(channels, channels, channels)
         self.linear = nn.Linear(channels, channels)
 
-    def forward(self, x: Tensor, skip: Tensor | None, *where: Any) -> Tensor:
+    def forward(self, x: Tensor, skip: Tensor | None, *geometry: Any) -> Tensor:
         """Attend to ``x``; the linear branch takes ``skip``."""
         if skip is None:
             raise ValueError(
                 "Expected the paper's 'block' to stay on one point set (got two different ones); "
                 "use 'layer' for the encoder or decoder"
             )
-        hidden = cast(Tensor, self.mlp(gelu(cast(Tensor, self.attention(x, *where)))))
+        hidden = cast(Tensor, self.mlp(gelu(cast(Tensor, self.attention(x, *geometry)))))
         hidden += self.linear(skip)  # in place: memory, and the time to have it
         return gelu(hidden)
 
@@ -95,7 +95,7 @@ class ResidualBlock(nn.Module):
     with :math:`S` the skip: :math:`U` itself on one point set, other features of the target points, or nothing.
 
     Args:
-        attention: The attention layer; ``where`` is passed on to it.
+        attention: The attention layer; ``geometry`` (positions, and a graph or a mask) is passed on to it.
         channels: Encoding dimension; the MLP is twice as wide.
 
     Shapes:
@@ -109,9 +109,9 @@ class ResidualBlock(nn.Module):
         self.between = nn.LayerNorm(channels)
         self.mlp = mlp(channels, 2 * channels, channels)
 
-    def forward(self, x: Tensor, skip: Tensor | None, *where: Any) -> Tensor:
+    def forward(self, x: Tensor, skip: Tensor | None, *geometry: Any) -> Tensor:
         """Attend to ``x`` and add to ``skip``."""
-        hidden = cast(Tensor, self.attention(self.before(x), *where))
+        hidden = cast(Tensor, self.attention(self.before(x), *geometry))
         if skip is not None:
             hidden = hidden + skip
         return hidden + cast(Tensor, self.mlp(self.between(hidden)))

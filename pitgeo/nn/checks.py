@@ -43,9 +43,9 @@ def check_input(data: PointData, channels: int, model: nn.Module) -> None:
             f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
             f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
         )
-    there = data.points("output")[0].dtype
-    if data.pos.dtype != dtype or data.x.dtype != dtype or there != dtype:
-        others = f", output points of {there}" if there != data.pos.dtype else ""
+    output = data.points("output")[0].dtype
+    if data.pos.dtype != dtype or data.x.dtype != dtype or output != dtype:
+        others = f", output points of {output}" if output != data.pos.dtype else ""
         raise ValueError(
             f"Expected positions and values of the model's type {dtype} "
             f"(got {data.pos.dtype} and {data.x.dtype}{others}); "

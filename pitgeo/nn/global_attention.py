@@ -125,10 +125,10 @@ class GlobalPositionAttention(nn.Module):
             scale = self.scale().to(pos.dtype)
             if far:
                 keys = None if mask is None else never_empty(mask)
-                x, weight, few = x.to(pos.dtype), weight.to(pos.dtype), scale / self.metric.divisor
+                x, weight, rate = x.to(pos.dtype), weight.to(pos.dtype), scale / self.metric.divisor
                 if near:
-                    weight, few = weight[far], few[far]
-                parts.append(expanded_attention(x, weight, centred(pos, mask), few, self.degree, keys).to(dtype))
+                    weight, rate = weight[far], rate[far]
+                parts.append(expanded_attention(x, weight, centred(pos, mask), rate, self.degree, keys).to(dtype))
             if near:
                 parts.append(self._pairwise(value, pos, scale[near] if far else scale, mask))
         if len(parts) == 1:
@@ -137,12 +137,12 @@ class GlobalPositionAttention(nn.Module):
         return torch.cat(parts, -2)[..., order, :].flatten(2)
 
     def _with_moments(self, moments: FirstMoments, x: Tensor, pos: Tensor, mask: Tensor | None) -> Tensor:
-        value, here = self.value(x), centred(pos, mask)
+        value, positions = self.value(x), centred(pos, mask)
         with torch.autocast(x.device.type, enabled=False):
             scale = self.scale().to(pos.dtype)
             lengths = self.scale.to_lengths(scale)
-            sums = self._pairwise(moments.spread(value, here), pos, scale, mask)
-        averages, added = moments.gather(sums, here, lengths)
+            sums = self._pairwise(moments.expand(value, positions), pos, scale, mask)
+        averages, added = moments.contract(sums, positions, lengths)
         return (averages + added).to(value.dtype)
 
     @torch.no_grad()

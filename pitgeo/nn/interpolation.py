@@ -39,7 +39,7 @@ def interpolate(
     sources, targets = at_least_single(sources), at_least_single(targets)
     source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
     count = targets.shape[0]
-    squared = metric.squared(targets.index_select(0, target), sources.index_select(0, source))
+    squared = metric.squared_distance(targets.index_select(0, target), sources.index_select(0, source))
     nearest = squared.new_full((count,), torch.inf).scatter_reduce(0, target, squared, "amin")
     apart = squared > 0
     # relative to the nearest, so that a source in the place of a target has all the weight

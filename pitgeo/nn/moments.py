@@ -73,9 +73,9 @@ class FirstMoments(nn.Module):
         self.heads, self.periods = heads, metric.period or (0.0,) * axes
         self.channels = out_channels // heads
         parts = sum(2 if period else 1 for period in self.periods)
-        self.few = max(1, self.channels // max(2, parts))  # the values of a head that have moments
+        self.moment_channels = max(1, self.channels // max(2, parts))  # the values of a head that have moments
         self.is_apart = about == "mean"
-        self.weight = nn.Parameter(torch.empty(out_channels, (1 + self.is_apart) * axes * heads * self.few))
+        self.weight = nn.Parameter(torch.empty(out_channels, (1 + self.is_apart) * axes * heads * self.moment_channels))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -85,12 +85,12 @@ class FirstMoments(nn.Module):
             with torch.no_grad():
                 self.weight.chunk(2, 1)[1].zero_()
 
-    def spread(self, value: Tensor, pos: Tensor) -> Tensor:
+    def expand(self, value: Tensor, pos: Tensor) -> Tensor:
         """What to average, in the type of the positions.
 
         Args:
             value: :math:`W x` of some heads, ``[..., N, some * C]``.
-            pos: Source positions ``[..., N, D]``, from the origin that :meth:`gather` is given them from.
+            pos: Source positions ``[..., N, D]``, from the origin that :meth:`contract` is given them from.
 
         Returns:
             ``[..., N, some, C + parts * K]``, with 1 part for every axis, or 2 where it has a period, and ``K`` the
@@ -105,18 +105,18 @@ class FirstMoments(nn.Module):
                 f"to {pos.shape[-1]}, or to 0 for averages alone"
             )
         value = value.to(pos.dtype).unflatten(-1, (-1, self.channels))
-        few, parts = self._few(value), [value]
+        chosen, parts = self._with_moments(value), [value]
         with torch.autocast(pos.device.type, enabled=False):
             for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
-                    parts.append(place * few)
+                    parts.append(place * chosen)
                 else:
                     angle, reach = place * (2 * math.pi / period), period / (2 * math.pi)
-                    parts += [reach * angle.sin() * few, reach * angle.cos() * few]
+                    parts += [reach * angle.sin() * chosen, reach * angle.cos() * chosen]
         return torch.cat(parts, -1)
 
-    def gather(self, sums: Tensor, pos: Tensor, lengths: Tensor, heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
-        """From averages of what :meth:`spread` gave to those of the values, and what moments add to results.
+    def contract(self, sums: Tensor, pos: Tensor, lengths: Tensor, heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """From averages of what :meth:`expand` gave to those of the values, and what moments add to results.
 
         Args:
             sums: The averages ``[..., M, some, C + parts * K]`` of some heads.
@@ -129,24 +129,24 @@ class FirstMoments(nn.Module):
             their moments add to all of it.
         """
         value, rest = sums.split([self.channels, sums.shape[-1] - self.channels], -1)
-        few = self._few(value)
-        moments, parts = [], iter(rest.split(few.shape[-1], -1))
+        chosen = self._with_moments(value)
+        moments, parts = [], iter(rest.split(chosen.shape[-1], -1))
         with torch.autocast(pos.device.type, enabled=False):
             for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
-                    moments.append(torch.addcmul(next(parts), place, few, value=-1))
+                    moments.append(torch.addcmul(next(parts), place, chosen, value=-1))
                 else:
                     angle = place * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
             firsts = torch.stack(moments, -3)  # [..., M, D, some, K]
             if self.is_apart:
-                constant = firsts[..., -1:] * few[..., :-1].unsqueeze(-3)
+                constant = firsts[..., -1:] * chosen[..., :-1].unsqueeze(-3)
                 firsts = torch.cat([firsts[..., :-1] - constant, constant], -3)
-            weight = self.weight.unflatten(1, (-1, self.heads, self.few))[:, :, heads]
+            weight = self.weight.unflatten(1, (-1, self.heads, self.moment_channels))[:, :, heads]
             weight = (weight / lengths[heads].view(-1, 1)).flatten(1).to(sums.dtype)
         return value.flatten(-2), linear(firsts.flatten(-3), weight)
 
-    def _few(self, value: Tensor) -> Tensor:
+    def _with_moments(self, value: Tensor) -> Tensor:
         """What has moments of values ``[..., C]``: some of them, and 1 if that is taken apart."""
-        few = value[..., : self.few]
-        return pad(few, (0, 1), value=1.0) if self.is_apart else few
+        chosen = value[..., : self.moment_channels]
+        return pad(chosen, (0, 1), value=1.0) if self.is_apart else chosen

@@ -18,7 +18,7 @@ from pitgeo.nn.kernels.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
 from pitgeo.nn.projection import HeadProjection
-from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighed_edges
+from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighted_edges
 
 _ALL = slice(None)  # heads
 _EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
@@ -124,29 +124,29 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             self._check(x, sources, targets, quadrature)
         if self.backend == "reference" or self.explain:
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
-            weights = weighed_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
+            weights = weighted_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
             size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
             out = self._results(out, sources, targets, result_type(x))
             return (out, (edges, weights)) if return_attention_weights else out
-        hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
+        graph, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
         if return_attention_weights:
-            weights = self._weights(sources, targets, hood)
+            weights = self._weights(sources, targets, graph)
             value = self._values(x, sources, _ALL)
-            out = domain_averages(lambda value: attend(value, weights, hood), value, heads, quadrature)
-            given = weighed_edges(weights, hood.edge_index, hood.num_targets, quadrature)
-            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, hood, order, given)
-        if self._goes_in_parts(hood):
-            return self._in_parts(x, sources, targets, hood, quadrature)
-        average = partial(self._attend, sources=sources, targets=targets, hood=hood, heads=_ALL)
+            out = domain_averages(lambda value: attend(value, weights, graph), value, heads, quadrature)
+            given = weighted_edges(weights, graph.edge_index, graph.num_targets, quadrature)
+            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, graph, order, given)
+        if self._goes_in_parts(graph):
+            return self._in_parts(x, sources, targets, graph, quadrature)
+        average = partial(self._attend, sources=sources, targets=targets, graph=graph, heads=_ALL)
         out = domain_averages(average, self._values(x, sources, _ALL), heads, quadrature)
         return self._results(out, sources, targets, result_type(x))
 
     def _in_parts(
-        self, x: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, quadrature: Tensor | None
+        self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
         """The same, some targets after others; with moments, which make several values of one, head by head as well."""
-        average = partial(self._attend_in_parts, sources=sources, targets=targets, hood=hood)
+        average = partial(self._attend_in_parts, sources=sources, targets=targets, graph=graph)
         if self.moments is None:
             whole = partial(average, heads=_ALL)
             return domain_averages(whole, self._values(x, sources, _ALL), self.value.heads, quadrature)
@@ -154,7 +154,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         for head in range(self.value.heads):
             one = slice(head, head + 1)
             sums = domain_averages(partial(average, heads=one), self._values(x, sources, one), 1, quadrature)
-            value, more = self._gathered(self.moments, sums, sources, targets, one)
+            value, more = self._contracted(self.moments, sums, sources, targets, one)
             values.append(value)
             added = added + more
         return (torch.cat(values, -1) + added).to(result_type(x))
@@ -165,23 +165,23 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return cast(Tensor, self.value(x))
         value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
         sources = at_least_single(sources)
-        return self.moments.spread(value, sources - sources.mean(0)).flatten(-2)
+        return self.moments.expand(value, sources - sources.mean(0)).flatten(-2)
 
     def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
         """From averages to results."""
         if self.moments is None:
             return sums
-        value, added = self._gathered(self.moments, sums, sources, targets, _ALL)
+        value, added = self._contracted(self.moments, sums, sources, targets, _ALL)
         return (value + added).to(dtype)
 
-    def _gathered(
+    def _contracted(
         self, moments: FirstMoments, sums: Tensor, sources: Tensor, targets: Tensor, heads: slice
     ) -> tuple[Tensor, Tensor]:
         sources, targets = at_least_single(sources), at_least_single(targets)
         with torch.autocast(sums.device.type, enabled=False):
             lengths = self.scale.to_lengths(self.scale().to(sources.dtype))
         sums = sums.unflatten(-1, (len(lengths[heads]), -1))
-        return moments.gather(sums, targets - sources.mean(0), lengths, heads)
+        return moments.contract(sums, targets - sources.mean(0), lengths, heads)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         """What one source sends to one target, summed in float32 at least; used by the reference path alone."""
@@ -199,43 +199,47 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         check_quadrature(quadrature, sources)
         if self.backend == "reference":
             edges = _edges(edge_index, sources.shape[0], targets.shape[0])
-            return weighed_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
-        hood, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
-        weights = weighed_edges(self._weights(sources, targets, hood), hood.edge_index, hood.num_targets, quadrature)
-        return _as_given(edge_index, hood, order, weights)[1]
+            return weighted_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
+        graph, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
+        weights = weighted_edges(
+            self._weights(sources, targets, graph), graph.edge_index, graph.num_targets, quadrature
+        )
+        return _as_given(edge_index, graph, order, weights)[1]
 
-    def _goes_in_parts(self, hood: Neighborhood) -> bool:
+    def _goes_in_parts(self, graph: Neighborhood) -> bool:
         """Whether targets are taken some at a time."""
         if torch.compiler.is_compiling() or torch.is_grad_enabled():
             return False
-        return hood.num_edges > _EDGES_AT_ONCE
+        return graph.num_edges > _EDGES_AT_ONCE
 
-    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, heads: slice) -> Tensor:
-        squared, scale = self._logits(sources, targets, hood)
+    def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice) -> Tensor:
+        squared_distance, scale = self._logits(sources, targets, graph)
         scale = scale[heads]
-        if squared.requires_grad:
-            return attend(value, edge_softmax(squared, scale, hood), hood)
-        return graph_attention(value, squared, scale, hood)
+        if squared_distance.requires_grad:
+            return attend(value, edge_softmax(squared_distance, scale, graph), graph)
+        return graph_attention(value, squared_distance, scale, graph)
 
     def _attend_in_parts(
-        self, value: Tensor, sources: Tensor, targets: Tensor, hood: Neighborhood, heads: slice
+        self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice
     ) -> Tensor:
-        parts = hood.parts(_EDGES_AT_ONCE)
+        parts = graph.parts(_EDGES_AT_ONCE)
         return torch.cat([self._attend(value, sources, targets[rows], part, heads) for rows, part in parts], -2)
 
     def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:
-        squared, scale = self._logits(sources, targets, graph)
+        squared_distance, scale = self._logits(sources, targets, graph)
         if isinstance(graph, Neighborhood):
-            return edge_softmax(squared, scale, graph)
-        return message_softmax(squared, scale, graph[1], targets.shape[0])
+            return edge_softmax(squared_distance, scale, graph)
+        return message_softmax(squared_distance, scale, graph[1], targets.shape[0])
 
     def _logits(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
         """Squared distances ``[E]`` and lambda ``[heads]``, whose product is a logit."""
         sources, targets = at_least_single(sources), at_least_single(targets)
         source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
-            squared = self.metric.squared(targets.index_select(0, target), sources.index_select(0, source))
-            return squared, self.scale().to(squared.dtype)
+            squared_distance = self.metric.squared_distance(
+                targets.index_select(0, target), sources.index_select(0, source)
+            )
+            return squared_distance, self.scale().to(squared_distance.dtype)
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor, quadrature: Tensor | None) -> None:
         channels = self.value.in_channels
@@ -253,11 +257,11 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
 
 
 def _as_given(
-    edge_index: Tensor | Neighborhood, hood: Neighborhood, order: Tensor | None, weights: Tensor
+    edge_index: Tensor | Neighborhood, graph: Neighborhood, order: Tensor | None, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Edges and their weights in the order that the caller gave the edges in."""
     if order is None:
-        return hood.edge_index, weights
+        return graph.edge_index, weights
     return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
 
 
@@ -277,10 +281,10 @@ def _sorted(
     return Neighborhood.from_edge_index(edge_index, num_sources, num_targets)
 
 
-def _checked(hood: Neighborhood, num_sources: int, num_targets: int) -> Neighborhood:
-    if hood.num_sources != num_sources or hood.num_targets != num_targets:
+def _checked(graph: Neighborhood, num_sources: int, num_targets: int) -> Neighborhood:
+    if graph.num_sources != num_sources or graph.num_targets != num_targets:
         raise ValueError(
             f"Expected a neighborhood from {num_sources} sources to {num_targets} targets, as the positions are "
-            f"(got {hood.num_sources} to {hood.num_targets})"
+            f"(got {graph.num_sources} to {graph.num_targets})"
         )
-    return hood
+    return graph

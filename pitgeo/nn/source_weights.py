@@ -49,7 +49,7 @@ def domain_averages(average: Callable[..., Tensor], value: Tensor, heads: int, q
     return means.flatten(-2).to(value.dtype)
 
 
-def weighed_edges(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:
+def weighted_edges(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:
     """Weights of edges times those of their sources, so that they sum to 1 again."""
     if quadrature is None:
         return weights

@@ -157,9 +157,9 @@ class Predictor(MeshPredictor):
         """The decoder's graph for some of the output points of a sample."""
 
         def graph(rows: slice) -> Neighborhood:
-            hood = graphs.find("decoder", sample, rows)
+            graph = graphs.find("decoder", sample, rows)
             device = self.module.device
-            return Neighborhood(hood.index.to(device), hood.degree.to(device), hood.num_sources)
+            return Neighborhood(graph.index.to(device), graph.degree.to(device), graph.num_sources)
 
         return graph
 

@@ -81,8 +81,8 @@ def _shuffled(count: int) -> Tensor:
     return torch.randperm(count, generator=torch.Generator().manual_seed(count))
 
 
-def _renumbered(hood: Neighborhood, sources: Tensor, targets: Tensor) -> Neighborhood:
-    old = hood.edge_index
+def _renumbered(graph: Neighborhood, sources: Tensor, targets: Tensor) -> Neighborhood:
+    old = graph.edge_index
     edges = torch.stack([sources.argsort().to(old.device)[old[0]], targets.argsort().to(old.device)[old[1]]])
     changed, _ = Neighborhood.from_edge_index(edges, len(sources), len(targets))
-    return Neighborhood(changed.index.to(hood.index.dtype), changed.degree.to(hood.degree.dtype), len(sources))
+    return Neighborhood(changed.index.to(graph.index.dtype), changed.degree.to(graph.degree.dtype), len(sources))

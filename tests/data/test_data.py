@@ -71,16 +71,16 @@ def test_new_points_drop_the_graphs_that_touch_them():
 
 def test_graphs_are_small():
     pos = torch.rand(1000, 2)
-    hood = quantile(pos, pos, 0.02)
-    assert hood.index.dtype == hood.degree.dtype == torch.int32
-    assert hood.edge_index.dtype == torch.int64
+    graph = quantile(pos, pos, 0.02)
+    assert graph.index.dtype == graph.degree.dtype == torch.int32
+    assert graph.edge_index.dtype == torch.int64
 
 
 def test_from_edge_index_sorts_by_target_and_says_how():
     edges = torch.tensor([[3, 1, 2, 0], [1, 0, 1, 2]])
-    hood, order = Neighborhood.from_edge_index(edges, 4, 4)
-    assert torch.equal(hood.edge_index, edges[:, order])
-    assert hood.degree.tolist() == [1, 2, 1, 0] and hood.pointer.tolist() == [0, 1, 3, 4, 4]
+    graph, order = Neighborhood.from_edge_index(edges, 4, 4)
+    assert torch.equal(graph.edge_index, edges[:, order])
+    assert graph.degree.tolist() == [1, 2, 1, 0] and graph.pointer.tolist() == [0, 1, 3, 4, 4]
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,10 @@ def test_graphs_are_those_of_the_tree(dtype, monkeypatch):
     monkeypatch.setattr(neighbors, "_MANY_PAIRS", 1)
     monkeypatch.setattr(neighbors, "_SHARE", 10**9)
     monkeypatch.setattr(neighbors, "nearest_in_boxes", lambda *given: used.append(1) or nearest_in_boxes(*given))
-    for call, hood in zip(calls, by_tree, strict=True):
+    for call, graph in zip(calls, by_tree, strict=True):
         found = call()
-        assert torch.equal(found.index, hood.index) and torch.equal(found.degree, hood.degree)
-        assert found.index.dtype == hood.index.dtype and found.degree.dtype == hood.degree.dtype
+        assert torch.equal(found.index, graph.index) and torch.equal(found.degree, graph.degree)
+        assert found.index.dtype == graph.index.dtype and found.degree.dtype == graph.degree.dtype
     assert len(used) == 5
 
 

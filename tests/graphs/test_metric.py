@@ -19,11 +19,11 @@ def test_pairwise_equals_trying_all_images(period):
 
 def test_the_corner_sees_its_diagonal_image():
     corner, other = torch.tensor([0.05, 0.05]), torch.tensor([0.95, 0.95])
-    assert float(Metric((1.0, 1.0)).squared(corner, other)) == pytest.approx(0.02, rel=1e-4)
+    assert float(Metric((1.0, 1.0)).squared_distance(corner, other)) == pytest.approx(0.02, rel=1e-4)
 
 
 def test_an_axis_with_period_zero_does_not_repeat():
-    assert float(Metric((0.0,)).squared(torch.tensor([0.0]), torch.tensor([0.9]))) == pytest.approx(0.81)
+    assert float(Metric((0.0,)).squared_distance(torch.tensor([0.0]), torch.tensor([0.9]))) == pytest.approx(0.81)
 
 
 @pytest.mark.parametrize("arguments", [((-1.0,), 1.0), ((math.nan,), 1.0), ((), 0.0), ((), math.inf)])

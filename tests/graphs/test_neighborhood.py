@@ -9,11 +9,11 @@ from pitgeo.graphs.neighborhood import Neighborhood
 @pytest.mark.parametrize("edges", [1, 7, 20, 10_000])
 def test_parts_are_the_whole(edges):
     degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0])
-    hood = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
-    found = list(hood.parts(edges))
+    graph = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
+    found = list(graph.parts(edges))
     assert [rows.start for rows, _ in found] == [0, *(rows.stop for rows, _ in found[:-1])] and found[-1][0].stop == 10
     shifted = [part.edge_index + torch.tensor([[0], [rows.start]]) for rows, part in found]
-    assert torch.equal(torch.cat(shifted, 1), hood.edge_index)
+    assert torch.equal(torch.cat(shifted, 1), graph.edge_index)
     for rows, part in found:
         assert part.num_targets == rows.stop - rows.start and part.num_sources == 6
         assert part.num_edges <= edges or part.num_targets == 1
@@ -23,16 +23,16 @@ def test_parts_are_the_whole(edges):
 @pytest.mark.parametrize("rows", [[], [0], [1, 2, 6], [3, 5, 9], [9, 0, 5, 5], list(range(10))])
 def test_some_targets_keep_their_sources(rows):
     degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0], dtype=torch.int32)
-    hood = Neighborhood(torch.randint(0, 6, (35,), dtype=torch.int32), degree, 6)
-    found = hood.restricted(torch.tensor(rows, dtype=torch.long))
-    lists = hood.index.split(degree.tolist())
+    graph = Neighborhood(torch.randint(0, 6, (35,), dtype=torch.int32), degree, 6)
+    found = graph.restricted(torch.tensor(rows, dtype=torch.long))
+    lists = graph.index.split(degree.tolist())
     assert found.num_sources == 6 and found.degree.tolist() == [int(degree[row]) for row in rows]
     assert found.index.tolist() == [int(number) for row in rows for number in lists[row]]
-    assert found.index.dtype == hood.index.dtype and found.degree.dtype == hood.degree.dtype
+    assert found.index.dtype == graph.index.dtype and found.degree.dtype == graph.degree.dtype
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(2, 5), slice(8, 30), slice(4, 4)])
 def test_a_range_of_targets_is_those_numbers(rows):
     degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0])
-    hood = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
-    assert torch.equal(hood.restricted(rows).edge_index, hood.restricted(torch.arange(10)[rows]).edge_index)
+    graph = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
+    assert torch.equal(graph.restricted(rows).edge_index, graph.restricted(torch.arange(10)[rows]).edge_index)

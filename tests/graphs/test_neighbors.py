@@ -16,10 +16,10 @@ def grid(side: int, dimension: int) -> torch.Tensor:
     return torch.stack(axes, -1).reshape(-1, dimension)
 
 
-def dense(hood) -> torch.Tensor:
-    mask = torch.zeros(hood.num_targets, hood.num_sources, dtype=torch.bool)
-    mask[hood.target, hood.source] = True
-    assert int(mask.sum()) == hood.num_edges, "an edge occurs twice"
+def dense(graph) -> torch.Tensor:
+    mask = torch.zeros(graph.num_targets, graph.num_sources, dtype=torch.bool)
+    mask[graph.target, graph.source] = True
+    assert int(mask.sum()) == graph.num_edges, "an edge occurs twice"
     return mask
 
 
@@ -29,8 +29,8 @@ def test_quantile_equals_brute_force(dimension, period):
     sources, targets = torch.rand(150, dimension), torch.rand(40, dimension)
     box = (1.0,) * dimension if period else ()
     for q in (0.01, 0.07, 0.5, 1.0):
-        hood = quantile(targets, sources, q, Metric(box))
-        assert torch.equal(dense(hood), quantile_mask(squared_distances(targets, sources, box), q))
+        graph = quantile(targets, sources, q, Metric(box))
+        assert torch.equal(dense(graph), quantile_mask(squared_distances(targets, sources, box), q))
 
 
 @pytest.mark.parametrize("side", [7, 11, 20, 33, 43, 61, 85, 106])
@@ -57,8 +57,8 @@ def test_searches_in_parts_find_the_same(at_once, monkeypatch):
     ]
     whole = [call() for call in calls]
     monkeypatch.setattr(neighbors, "_AT_ONCE", at_once)
-    for call, hood in zip(calls, whole, strict=True):
-        assert torch.equal(call().edge_index, hood.edge_index)
+    for call, graph in zip(calls, whole, strict=True):
+        assert torch.equal(call().edge_index, graph.edge_index)
 
 
 def test_one_axis_may_repeat_alone():
@@ -103,7 +103,7 @@ def test_a_batch_is_its_samples():
     batch = torch.tensor([0] * 50 + [1] * 70)
     both = quantile(torch.cat([first, second]), torch.cat([first, second]), 0.1, None, batch, batch)
     alone = [quantile(first, first, 0.1), quantile(second, second, 0.1)]
-    assert torch.equal(both.degree, torch.cat([hood.degree for hood in alone]))
+    assert torch.equal(both.degree, torch.cat([graph.degree for graph in alone]))
     assert torch.equal(both.index, torch.cat([alone[0].index, alone[1].index + 50]))
 
 

@@ -55,8 +55,8 @@ def test_sparse_attention_of_any_size_is_two_graphs(backend, form, shared):
     compiled, before = torch.compile(made, backend="aot_eager", fullgraph=True), graphs_compiled()
     for number in (40, 50, 60):
         sources, targets = torch.rand(number, 2), torch.rand(number // 2, 2)
-        hood = quantile(targets, sources, 0.2, made.metric)
-        edges = hood if form == "neighborhood" else hood.edge_index[:, torch.randperm(hood.num_edges)]
+        graph = quantile(targets, sources, 0.2, made.metric)
+        edges = graph if form == "neighborhood" else graph.edge_index[:, torch.randperm(graph.num_edges)]
         x = torch.rand(*((3,) if shared else ()), number, 4, requires_grad=True)
         assert_same(compiled, made, x, (sources, targets), edges, leaves=[x])
     assert graphs_compiled() - before == 2  # one for the first size, one for all others
@@ -149,9 +149,9 @@ def test_forms_in_compiled_code_change_only_when_they_must():
 def test_the_default_backend_compiles_to_the_same():
     made = PositionAttention(4, 8, heads=2)
     x, pos = torch.rand(30, 4), torch.rand(30, 2)
-    hood = quantile(pos, pos, 0.2)
+    graph = quantile(pos, pos, 0.2)
     with torch.no_grad():
-        assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, hood), made(x, pos, hood), atol=1e-6)
+        assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, graph), made(x, pos, graph), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
@@ -177,32 +177,35 @@ for _ in range(3):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_operators_are_what_they_declare(dtype):
-    hood = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
-    squared, scale = (torch.rand(size, dtype=dtype, requires_grad=True) for size in (hood.num_edges, 3))
-    torch.library.opcheck(edge_sums._softmax, (squared, scale, hood.target, hood.pointer))
+    graph = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
+    squared, scale = (torch.rand(size, dtype=dtype, requires_grad=True) for size in (graph.num_edges, 3))
+    torch.library.opcheck(edge_sums._softmax, (squared, scale, graph.target, graph.pointer))
     value = torch.rand(2, 30, 12, dtype=dtype, requires_grad=True)
-    weights = torch.rand(3, hood.num_edges, dtype=dtype, requires_grad=True)
-    torch.library.opcheck(edge_sums._sums, (value, weights, hood.source, hood.target, hood.pointer, *hood.by_source))
+    weights = torch.rand(3, graph.num_edges, dtype=dtype, requires_grad=True)
+    torch.library.opcheck(
+        edge_sums._sums,
+        (value, weights, graph.source, graph.target, graph.pointer, *graph.by_source),
+    )
 
 
 def test_message_softmax_is_the_other_one():
-    hood = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
-    squared, scale = torch.rand(hood.num_edges).double(), 100 * torch.rand(3).double()
-    slow = edge_sums.message_softmax(squared, scale, hood.target, hood.num_targets)
-    assert torch.allclose(edge_sums.edge_softmax(squared, scale, hood), slow, atol=1e-14)
+    graph = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
+    squared, scale = torch.rand(graph.num_edges).double(), 100 * torch.rand(3).double()
+    slow = edge_sums.message_softmax(squared, scale, graph.target, graph.num_targets)
+    assert torch.allclose(edge_sums.edge_softmax(squared, scale, graph), slow, atol=1e-14)
 
 
 def test_derivatives_of_derivatives_are_had_or_refused():
     pos, x = torch.rand(8, 2).double().requires_grad_(), torch.rand(8, 3).double()
-    hood = quantile(pos, pos, 0.4)
+    graph = quantile(pos, pos, 0.4)
     slow = PositionAttention(3, 4, heads=2, backend="reference").double()
 
     def call(pos, raw):
-        return torch.func.functional_call(slow, {"scale.raw": raw}, (x, pos, hood))
+        return torch.func.functional_call(slow, {"scale.raw": raw}, (x, pos, graph))
 
     raw = slow.scale.raw.detach().clone().requires_grad_()
     assert torch.autograd.gradcheck(call, (pos, raw)) and torch.autograd.gradgradcheck(call, (pos, raw))
-    out = PositionAttention(3, 4, heads=2).double()(x, pos, hood)
+    out = PositionAttention(3, 4, heads=2).double()(x, pos, graph)
     (slope,) = torch.autograd.grad(out.square().sum(), pos, create_graph=True)
     with pytest.raises(RuntimeError, match=r"pitgeo.edge_\w+_backward"):
         slope.sum().backward()

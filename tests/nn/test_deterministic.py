@@ -42,10 +42,10 @@ def twice(call, leaves):
 def test_local_attention(backend, shared, precision):
     pos, x = torch.rand(2000, 2), torch.rand(*((3,) if shared else ()), 2000, 16)
     layer = PositionAttention(16, 16, heads=4, lengths=(0.05, 0.5), backend=backend)
-    hood = quantile(pos, pos, 0.02)
+    graph = quantile(pos, pos, 0.02)
     leaves = [pos.requires_grad_(), x.requires_grad_(), *layer.parameters()]
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-        twice(lambda: layer(x, pos, hood), leaves)
+        twice(lambda: layer(x, pos, graph), leaves)
 
 
 @pytest.mark.parametrize(

@@ -45,17 +45,21 @@ def test_local_attention(path):
     source, target = golden.facts["source"], golden.facts["target"]
     if golden.shared:
         values = golden.values.repeat(1, 1, heads)  # every head acts on the raw values
-        hood = quantile(target, source, golden.q, golden.metric)
-        assert (hood.degree == golden.facts["neighbours"]).all()
+        graph = quantile(target, source, golden.q, golden.metric)
+        assert (graph.degree == golden.facts["neighbours"]).all()
     else:
         samples, n, m = *source.shape[:2], target.shape[1]
         batch = torch.arange(samples).repeat_interleave(n), torch.arange(samples).repeat_interleave(m)
         source, target = source.flatten(0, 1), target.flatten(0, 1)
         values = golden.values.flatten(0, 1).repeat(1, heads)
-        hood = quantile(target, source, golden.q, golden.metric, batch[1], batch[0])
-        assert (hood.degree.view(samples, 1, m) == golden.facts["neighbours"]).all()
-    weights = edge_softmax(golden.metric.squared(target[hood.target], source[hood.source]), golden.scale, hood)
-    golden.check(attend(values, weights, hood).view(golden.facts["output"].shape))
+        graph = quantile(target, source, golden.q, golden.metric, batch[1], batch[0])
+        assert (graph.degree.view(samples, 1, m) == golden.facts["neighbours"]).all()
+    weights = edge_softmax(
+        golden.metric.squared_distance(target[graph.target], source[graph.source]),
+        golden.scale,
+        graph,
+    )
+    golden.check(attend(values, weights, graph).view(golden.facts["output"].shape))
 
 
 def test_global_attention():

@@ -14,19 +14,19 @@ from pitgeo.nn.kernels.graph_attention import graph_attention
 def problem(dtype=torch.float64, heads=3, shared=False, extent=1.0):
     torch.manual_seed(0)
     targets, sources = extent * torch.rand(20, 2, dtype=dtype), extent * torch.rand(30, 2, dtype=dtype)
-    hood = quantile(targets, sources, 0.2)
-    squared = Metric().squared(targets[hood.target], sources[hood.source])
+    graph = quantile(targets, sources, 0.2)
+    squared = Metric().squared_distance(targets[graph.target], sources[graph.source])
     value = torch.rand(*((4,) if shared else ()), 30, heads * 5, dtype=dtype, requires_grad=True)
     scale = torch.linspace(0.5, 40, heads, dtype=dtype).requires_grad_()
-    return value, squared, scale, hood
+    return value, squared, scale, graph
 
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("heads", [1, 3])
 def test_values_and_gradients_are_those_of_softmax_and_sums(heads, shared):
-    value, squared, scale, hood = problem(heads=heads, shared=shared)
-    out = graph_attention(value, squared, scale, hood)
-    slow = attend(value, edge_softmax(squared, scale, hood), hood)
+    value, squared, scale, graph = problem(heads=heads, shared=shared)
+    out = graph_attention(value, squared, scale, graph)
+    slow = attend(value, edge_softmax(squared, scale, graph), graph)
     assert torch.allclose(out, slow, rtol=1e-13, atol=1e-14)
     slope = torch.rand_like(out)
     for mine, theirs in zip(
@@ -36,43 +36,43 @@ def test_values_and_gradients_are_those_of_softmax_and_sums(heads, shared):
 
 
 def test_gradients_are_those_of_finite_differences():
-    value, squared, scale, hood = problem()
-    assert torch.autograd.gradcheck(lambda v, s: graph_attention(v, squared, s, hood), (value, scale))
+    value, squared, scale, graph = problem()
+    assert torch.autograd.gradcheck(lambda v, s: graph_attention(v, squared, s, graph), (value, scale))
 
 
 def test_one_gradient_alone():
-    value, squared, scale, hood = problem()
+    value, squared, scale, graph = problem()
     for wanted, other in ((value, scale), (scale, value)):
-        (both,) = torch.autograd.grad(graph_attention(value, squared, scale, hood).square().sum(), wanted)
+        (both,) = torch.autograd.grad(graph_attention(value, squared, scale, graph).square().sum(), wanted)
         given = [part.detach() if part is other else part for part in (value, scale)]
-        (alone,) = torch.autograd.grad(graph_attention(given[0], squared, given[1], hood).square().sum(), wanted)
+        (alone,) = torch.autograd.grad(graph_attention(given[0], squared, given[1], graph).square().sum(), wanted)
         assert torch.equal(both, alone)
 
 
 def test_targets_without_edges_get_zeros_and_no_gradient():
     value = torch.rand(4, 6, dtype=torch.float64, requires_grad=True)
-    hood = Neighborhood(torch.tensor([1, 3]), torch.tensor([0, 2, 0]), 4)
+    graph = Neighborhood(torch.tensor([1, 3]), torch.tensor([0, 2, 0]), 4)
     scale = torch.ones(2, dtype=torch.float64, requires_grad=True)
-    out = graph_attention(value, torch.tensor([0.1, 0.2]).double(), scale, hood)
+    out = graph_attention(value, torch.tensor([0.1, 0.2]).double(), scale, graph)
     assert torch.equal(out[[0, 2]], torch.zeros(2, 6).double())
     out.sum().backward()
     assert torch.equal(value.grad[[0, 2]], torch.zeros(2, 6).double()) and bool((value.grad[[1, 3]] > 0).all())
 
 
 def test_lengths_that_underflow_leave_the_nearest_alone():
-    value, squared, _, hood = problem(torch.float32, heads=1)
+    value, squared, _, graph = problem(torch.float32, heads=1)
     scale = torch.tensor([1e12], requires_grad=True)
-    out = graph_attention(value, squared, scale, hood)
-    nearest = torch.stack([part.argmin() for part in squared.split(hood.degree.tolist())]) + hood.pointer[:-1]
-    assert torch.equal(out, value[hood.source[nearest]])
+    out = graph_attention(value, squared, scale, graph)
+    nearest = torch.stack([part.argmin() for part in squared.split(graph.degree.tolist())]) + graph.pointer[:-1]
+    assert torch.equal(out, value[graph.source[nearest]])
     out.square().sum().backward()
     assert torch.equal(scale.grad, torch.zeros(1)) and bool(value.grad.isfinite().all())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_operator_is_what_it_declares(dtype):
-    value, squared, scale, hood = problem(dtype)
-    graph = (hood.source, hood.target, hood.pointer, *hood.by_source)
+    value, squared, scale, graph = problem(dtype)
+    graph = (graph.source, graph.target, graph.pointer, *graph.by_source)
     value = value.detach().unsqueeze(0).requires_grad_()
     torch.library.opcheck(module._attention, (value, squared, scale, *graph))
     torch.library.opcheck(
@@ -82,8 +82,8 @@ def test_the_operator_is_what_it_declares(dtype):
 
 def test_a_constant_in_half_precision_does_not_move_the_length_scales():
     """Weights sum to one whatever lambda is: rounding must not make a slope of it."""
-    value, squared, scale, hood = problem(torch.float32)
+    value, squared, scale, graph = problem(torch.float32)
     constant = torch.full_like(value, 100.0, dtype=torch.bfloat16)
-    direction = torch.ones(hood.num_targets, value.shape[1], dtype=torch.bfloat16)
-    (slope,) = torch.autograd.grad(graph_attention(constant, squared, scale, hood), scale, direction)
+    direction = torch.ones(graph.num_targets, value.shape[1], dtype=torch.bfloat16)
+    (slope,) = torch.autograd.grad(graph_attention(constant, squared, scale, graph), scale, direction)
     assert float(slope.abs().max()) < 1e-3

@@ -25,18 +25,18 @@ def layer(kind, *arguments, dtype=torch.float64, **options):
     return made
 
 
-def twin(made, x, sources, targets, hood):
+def twin(made, x, sources, targets, graph):
     """A loop over heads, targets and sources."""
     heads, size, axes = made.value.heads, made.value.out_channels // made.value.heads, sources.shape[1]
     out = torch.zeros(len(targets), heads * size, dtype=x.dtype)
-    periods, few = made.metric.period or (0.0,) * axes, made.moments.few
+    periods, few = made.metric.period or (0.0,) * axes, made.moments.moment_channels
     matrices = made.moments.weight.view(heads * size, -1, axes, heads, few)  # one or two of them
     for head, scale in enumerate(made.scale()):
         reach = (made.metric.divisor / scale).sqrt()
         mine = slice(head * size, (head + 1) * size)
         for target in range(len(targets)):
-            near = hood.source[hood.target == target]
-            weights = (-scale * made.metric.squared(targets[target], sources[near])).softmax(0)
+            near = graph.source[graph.target == target]
+            weights = (-scale * made.metric.squared_distance(targets[target], sources[near])).softmax(0)
             average = weights @ (x[near] @ made.value.weight[mine].T)
             for weight, source in zip(weights, near, strict=True):
                 value = weight * made.value.weight[mine] @ x[source]
@@ -63,8 +63,8 @@ def test_it_equals_the_formula(metric, backend, channels, heads, about):
     options = {"metric": metric, "moments": 2, "moments_about": about, "backend": backend}
     made = layer(PositionAttention, 3, channels, heads=heads, **options)
     x, sources, targets = torch.rand(40, 3).double(), torch.rand(40, 2).double(), torch.rand(15, 2).double()
-    hood = quantile(targets, sources, 0.2, metric)
-    out, slow = made(x, (sources, targets), hood), twin(made, x, sources, targets, hood)
+    graph = quantile(targets, sources, 0.2, metric)
+    out, slow = made(x, (sources, targets), graph), twin(made, x, sources, targets, graph)
     assert torch.allclose(out, slow, atol=1e-12)
     given = [*made.parameters()]
     for mine, theirs in zip(
@@ -87,7 +87,7 @@ def test_it_equals_the_formula(metric, backend, channels, heads, about):
     ],
 )
 def test_how_many_values_have_moments(period, axes, channels, few):
-    assert PositionAttention(3, channels, metric=Metric(period), moments=axes).moments.few == few
+    assert PositionAttention(3, channels, metric=Metric(period), moments=axes).moments.moment_channels == few
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -134,18 +134,18 @@ def test_constants_show_where_points_end():
 
 def test_about_the_mean_a_constant_has_no_moment_but_where_points_end_shows():
     pos = torch.rand(60, 2).double()
-    hood = quantile(pos, pos, 0.2)
+    graph = quantile(pos, pos, 0.2)
     point, mean = (layer(PositionAttention, 1, 4, heads=2, moments=2, moments_about=a) for a in ("point", "mean"))
     mean.value.load_state_dict(point.value.state_dict())
     mean.scale.load_state_dict(point.scale.state_dict())
     x, ones = torch.rand(60, 1).double(), torch.ones(60, 1).double()
     first, weight = point.moments.weight.data, mean.moments.weight.data
     weight.copy_(torch.cat([first, torch.zeros_like(first)], 1))
-    assert torch.allclose(mean(ones, pos, hood), mean.value(ones), rtol=0, atol=1e-13)
-    assert float((point(ones, pos, hood) - point.value(ones)).detach().abs().max()) > 1e-2
-    assert float((mean(x, pos, hood) - mean.value(x)).detach().abs().max()) > 1e-2
+    assert torch.allclose(mean(ones, pos, graph), mean.value(ones), rtol=0, atol=1e-13)
+    assert float((point(ones, pos, graph) - point.value(ones)).detach().abs().max()) > 1e-2
+    assert float((mean(x, pos, graph) - mean.value(x)).detach().abs().max()) > 1e-2
     weight.copy_(torch.cat([first, first], 1))  # now about the point
-    assert torch.allclose(mean(x, pos, hood), point(x, pos, hood), rtol=0, atol=1e-13)
+    assert torch.allclose(mean(x, pos, graph), point(x, pos, graph), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("about", ["point", "mean"])
@@ -168,19 +168,19 @@ def test_positions_far_from_the_origin_in_single_precision(about):
     options = {"lengths": (0.05, 0.2), "moments": 2, "moments_about": about}
     made = layer(PositionAttention, 4, 8, heads=2, dtype=torch.float32, **options)
     x, pos = torch.rand(80, 4), torch.rand(80, 2) + 500
-    hood = quantile(pos, pos, 0.1)
-    single = made(x, pos, hood)
-    whole = made.double()(x.double(), pos.double(), hood)
+    graph = quantile(pos, pos, 0.1)
+    single = made(x, pos, graph)
+    whole = made.double()(x.double(), pos.double(), graph)
     assert float((single - whole).detach().abs().max() / whole.detach().abs().max()) < 1e-5
 
 
 @pytest.mark.parametrize("about", ["point", "mean"])
 def test_values_in_double_and_positions_in_single_precision(about):
     x, pos = torch.rand(30, 4).double(), torch.rand(30, 2)
-    hood = quantile(pos, pos, 0.3)
+    graph = quantile(pos, pos, 0.3)
     made = layer(PositionAttention, 4, 8, heads=2, moments=2, moments_about=about)
-    out = made(x, pos, hood)
-    assert out.dtype == torch.float64 and torch.allclose(out, made(x, pos.double(), hood), atol=1e-4)
+    out = made(x, pos, graph)
+    assert out.dtype == torch.float64 and torch.allclose(out, made(x, pos.double(), graph), atol=1e-4)
     whole = layer(GlobalPositionAttention, 4, 8, heads=2, moments=2)
     out = whole(x.unsqueeze(0), pos.unsqueeze(0))
     assert out.dtype == torch.float64
@@ -192,10 +192,10 @@ def test_half_precision_keeps_the_geometry(about):
     options = {"lengths": (0.02, 0.1), "moments": 2, "moments_about": about}
     made = layer(PositionAttention, 4, 8, heads=2, dtype=torch.float32, **options)
     pos, x = torch.rand(200, 2), torch.rand(200, 4)
-    hood = quantile(pos, pos, 0.05)
-    whole = made(x, pos, hood)
+    graph = quantile(pos, pos, 0.05)
+    whole = made(x, pos, graph)
     with torch.autocast("cpu", torch.bfloat16):
-        half = made(x, pos, hood)
+        half = made(x, pos, graph)
     assert (
         half.dtype == torch.bfloat16 and float((half - whole).detach().abs().max() / whole.detach().abs().max()) < 0.03
     )
@@ -253,11 +253,11 @@ def test_refusals():
 def test_many_edges_are_taken_in_parts_and_head_by_head(monkeypatch, about, constant):
     made = layer(PositionAttention, 3, 8, heads=4, moments=2, moments_about=about)
     x, pos = torch.rand(2, 60, 3).double(), torch.rand(60, 2).double()
-    hood, sizes = quantile(pos[:20], pos, 0.3), []
-    whole = made(x, (pos, pos[:20]), hood)
+    graph, sizes = quantile(pos[:20], pos, 0.3), []
+    whole = made(x, (pos, pos[:20]), graph)
     monkeypatch.setattr(module, "_EDGES_AT_ONCE", 100)
-    spread = made.moments.spread
-    monkeypatch.setattr(made.moments, "spread", lambda *a: sizes.append(spread(*a).numel()) or spread(*a))
+    expand = made.moments.expand
+    monkeypatch.setattr(made.moments, "expand", lambda *a: sizes.append(expand(*a).numel()) or expand(*a))
     with torch.no_grad():
-        assert torch.allclose(made(x, (pos, pos[:20]), hood), whole, atol=1e-13)
+        assert torch.allclose(made(x, (pos, pos[:20]), graph), whole, atol=1e-13)
     assert sizes == [2 * 60 * (2 + 2 * (1 + constant))] * 4

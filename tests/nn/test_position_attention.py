@@ -61,10 +61,10 @@ def test_it_equals_the_dense_formula(backend, dtype, tolerance, dimension):
 def test_gradients_of_values_positions_and_scales(backend):
     made = layer(3, 4, heads=2, backend=backend)
     x, pos = torch.rand(12, 3).double().requires_grad_(), torch.rand(12, 2).double().requires_grad_()
-    hood = quantile(pos, pos, 0.3)
+    graph = quantile(pos, pos, 0.3)
 
     def call(x, pos, raw):
-        return torch.func.functional_call(made, {"scale.raw": raw}, (x, pos, hood))
+        return torch.func.functional_call(made, {"scale.raw": raw}, (x, pos, graph))
 
     assert torch.autograd.gradcheck(call, (x, pos, made.scale.raw.detach().clone().requires_grad_()))
 
@@ -81,36 +81,36 @@ def test_the_reference_backend_has_second_derivatives():
 def test_samples_on_a_shared_mesh(backend):
     made = layer(5, 6, heads=2, backend=backend)
     x, pos, targets = torch.rand(3, 40, 5).double(), torch.rand(40, 2).double(), torch.rand(15, 2).double()
-    hood = quantile(targets, pos, 0.2)
-    out = made(x, (pos, targets), hood)
+    graph = quantile(targets, pos, 0.2)
+    out = made(x, (pos, targets), graph)
     assert out.shape == (3, 15, 6)
-    assert torch.allclose(out, torch.stack([made(one, (pos, targets), hood) for one in x]), atol=1e-12)
+    assert torch.allclose(out, torch.stack([made(one, (pos, targets), graph) for one in x]), atol=1e-12)
 
 
 def test_without_gradients_many_edges_are_taken_in_parts(monkeypatch):
     made, calls = layer(5, 6, heads=2, dtype=torch.float32), []
     x, pos, targets = torch.rand(3, 40, 5), torch.rand(40, 2), torch.rand(30, 2)
-    hood = quantile(targets, pos, 0.2)
-    whole = made(x, (pos, targets), hood), made(x[0], (pos, targets), hood)
+    graph = quantile(targets, pos, 0.2)
+    whole = made(x, (pos, targets), graph), made(x[0], (pos, targets), graph)
     original = module.graph_attention
     monkeypatch.setattr(module, "graph_attention", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr(module, "_EDGES_AT_ONCE", 50)
     with torch.no_grad():
-        parts = made(x, (pos, targets), hood), made(x[0], (pos, targets), hood.edge_index)
-        weighted, _ = made(x[0], (pos, targets), hood, return_attention_weights=True)
+        parts = made(x, (pos, targets), graph), made(x[0], (pos, targets), graph.edge_index)
+        weighted, _ = made(x[0], (pos, targets), graph, return_attention_weights=True)
     assert len(calls) == 2 * 5
     assert torch.equal(parts[0], whole[0]) and torch.equal(parts[1], whole[1]) and torch.equal(weighted, whole[1])
     calls.clear()
-    made(x, (pos, targets), hood).sum().backward()
+    made(x, (pos, targets), graph).sum().backward()
     assert len(calls) == 1
 
 
 def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():
     made = layer(5, 6, heads=2)
     x, pos = torch.rand(40, 5).double(), torch.rand(40, 2).double()
-    hood = quantile(pos, pos, 0.2)
-    shuffled = hood.edge_index[:, torch.randperm(hood.num_edges)]
-    assert torch.allclose(made(x, pos, hood), made(x, pos, shuffled), atol=1e-12)
+    graph = quantile(pos, pos, 0.2)
+    shuffled = graph.edge_index[:, torch.randperm(graph.num_edges)]
+    assert torch.allclose(made(x, pos, graph), made(x, pos, shuffled), atol=1e-12)
     out, (edges, weights) = made(x, pos, shuffled, return_attention_weights=True)
     assert torch.equal(edges, shuffled)
     assert torch.allclose(weights, made.attention_weights(pos, shuffled))
@@ -136,17 +136,17 @@ def test_a_target_without_an_edge_gets_zeros(backend):
 def test_linear_in_the_values_and_blind_to_rigid_motion_and_order():
     made = layer(4, 6, heads=3)
     x, pos = torch.rand(50, 4).double(), torch.rand(50, 3).double()
-    hood = quantile(pos, pos, 0.2)
+    graph = quantile(pos, pos, 0.2)
 
     def with_its_graph(data):
         return made(data.x, data.pos, quantile(data.pos, data.pos, 0.2))
 
-    stored, built = Data(x=x, pos=pos, edge_index=hood.edge_index), PointData(pos=pos, x=x)
+    stored, built = Data(x=x, pos=pos, edge_index=graph.edge_index), PointData(pos=pos, x=x)
     for call, sample in ((made, stored), (with_its_graph, built)):
         assert_linear_in_values(call, sample, tolerance=1e-12)
         assert_rigid_motion_invariant(call, sample, tolerance=1e-10)
         assert_permutation_equivariant(call, sample, tolerance=1e-12)
-    assert torch.allclose(made(torch.ones_like(x), pos, hood), made.value(torch.ones_like(x)), atol=1e-12)
+    assert torch.allclose(made(torch.ones_like(x), pos, graph), made.value(torch.ones_like(x)), atol=1e-12)
 
 
 def test_a_batch_of_two_meshes_is_the_two_alone():
@@ -181,8 +181,8 @@ def test_it_converges_to_the_integral_operator_at_the_monte_carlo_rate(local, mo
         trials = []
         for _ in range(150):
             pos = torch.rand(size, 1, generator=generator, dtype=torch.float64)
-            hood = radius(target, pos, reach)
-            trials.append(float(made(torch.cos(4 * pos), (pos, target), hood).detach() - exact))
+            graph = radius(target, pos, reach)
+            trials.append(float(made(torch.cos(4 * pos), (pos, target), graph).detach() - exact))
         errors.append(math.sqrt(sum(error**2 for error in trials) / len(trials)))
     slope = torch.linalg.lstsq(
         torch.stack([torch.tensor(sizes, dtype=torch.float64).log(), torch.ones(4, dtype=torch.float64)], 1),
@@ -229,35 +229,35 @@ def test_pygs_explainer_machinery_takes_the_message_path():
 def test_half_precision_modules_measure_distances_in_single_precision():
     made = layer(8, 8, heads=2, dtype=torch.float32)
     x, pos = torch.rand(60, 8), torch.rand(60, 2).bfloat16()
-    hood = quantile(pos, pos, 0.2)
-    exact = made.attention_weights(pos.float(), hood).detach()
+    graph = quantile(pos, pos, 0.2)
+    exact = made.attention_weights(pos.float(), graph).detach()
     made.bfloat16()
     made.scale.raw.data = made.scale.raw.data.float()
-    assert made.attention_weights(pos, hood).dtype == torch.float32
-    assert torch.allclose(made.attention_weights(pos, hood), exact, rtol=0.02)
-    assert made(x.bfloat16(), pos, hood).dtype == torch.bfloat16
+    assert made.attention_weights(pos, graph).dtype == torch.float32
+    assert torch.allclose(made.attention_weights(pos, graph), exact, rtol=0.02)
+    assert made(x.bfloat16(), pos, graph).dtype == torch.bfloat16
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
 def test_compiled_copied_and_pickled_layers_give_the_same():
     made = layer(4, 4, heads=2, dtype=torch.float32)
     x, pos = torch.rand(30, 4), torch.rand(30, 2)
-    hood = quantile(pos, pos, 0.2)
-    out = made(x, pos, hood)
-    assert torch.equal(copy.deepcopy(made)(x, pos, hood), out)
-    assert torch.equal(pickle.loads(pickle.dumps(made))(x, pos, hood), out)
-    assert torch.allclose(torch.compile(made, backend="eager")(x, pos, hood), out, atol=1e-6)
+    graph = quantile(pos, pos, 0.2)
+    out = made(x, pos, graph)
+    assert torch.equal(copy.deepcopy(made)(x, pos, graph), out)
+    assert torch.equal(pickle.loads(pickle.dumps(made))(x, pos, graph), out)
+    assert torch.allclose(torch.compile(made, backend="eager")(x, pos, graph), out, atol=1e-6)
 
 
 def test_bfloat16_autocast_keeps_geometry_in_single_precision():
     made = layer(16, 16, heads=2, dtype=torch.float32)
     made.scale.raw.data.fill_(10.0)
     x, pos = torch.rand(60, 16), torch.rand(60, 2)
-    hood = quantile(pos, pos, 0.2)
-    exact, weights = made(x, pos, hood), made.attention_weights(pos, hood)
+    graph = quantile(pos, pos, 0.2)
+    exact, weights = made(x, pos, graph), made.attention_weights(pos, graph)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(made.attention_weights(pos, hood), weights)
-        out = made(x, pos, hood)
+        assert torch.equal(made.attention_weights(pos, graph), weights)
+        out = made(x, pos, graph)
     assert out.dtype == torch.bfloat16
     assert float((out - exact).detach().abs().max()) < 0.02 * float(exact.detach().abs().max())
 
@@ -364,24 +364,24 @@ def test_weights_of_edges_with_a_quadrature(backend):
 def test_a_quadrature_in_parts_and_in_half_precision(monkeypatch, moments):
     made = layer(3, 8, heads=2, moments=moments)
     x, pos, weights = torch.rand(60, 3).double(), torch.rand(60, 2).double(), torch.rand(60).double() + 0.5
-    hood = quantile(pos, pos, 0.3)
-    whole = made(x, pos, hood, quadrature=weights)
+    graph = quantile(pos, pos, 0.3)
+    whole = made(x, pos, graph, quadrature=weights)
     with torch.no_grad():
         monkeypatch.setattr(module, "_EDGES_AT_ONCE", 100)
-        assert torch.allclose(made(x, pos, hood, quadrature=weights), whole, atol=1e-13)
+        assert torch.allclose(made(x, pos, graph, quadrature=weights), whole, atol=1e-13)
     single = made.float()
     with torch.autocast("cpu", torch.bfloat16):
-        low = single(x.float(), pos.float(), hood, quadrature=weights.float())
+        low = single(x.float(), pos.float(), graph, quadrature=weights.float())
     assert low.dtype == torch.bfloat16
     assert float((low.double() - whole).detach().abs().max()) < 0.02 * float(whole.detach().abs().max())
 
 
 def test_a_quadrature_of_another_size_is_refused():
     pos, made = torch.rand(10, 2), PositionAttention(3, 4)
-    hood = quantile(pos, pos, 0.5)
+    graph = quantile(pos, pos, 0.5)
     for call in (partial(made, torch.rand(10, 3)), made.attention_weights):
         with pytest.raises(ValueError, match=r"'quadrature' to have shape \[10\], .* \(got \[9\]\)"):
-            call(pos, hood, quadrature=torch.ones(9))
+            call(pos, graph, quadrature=torch.ones(9))
 
 
 @pytest.mark.parametrize(
@@ -393,14 +393,14 @@ def test_weights_that_are_not_positive_are_refused_on_all_paths(number, weight, 
     pos, x = torch.rand(10, 2).double(), torch.rand(10, 3).double()
     weights = torch.ones(10).double()
     weights[number] = weight
-    hood = quantile(pos, pos, 0.2)
+    graph = quantile(pos, pos, 0.2)
     for backend in ("fused", "reference"):
         made = PositionAttention(3, 8, 2, backend=backend, moments=moments).double()
         for call in (
-            lambda made=made: made(x, pos, hood, quadrature=weights),
-            lambda made=made: made(x, pos, hood.edge_index, quadrature=weights),
-            lambda made=made: made(x, pos, hood, return_attention_weights=True, quadrature=weights),
-            lambda made=made: made.attention_weights(pos, hood, quadrature=weights),
+            lambda made=made: made(x, pos, graph, quadrature=weights),
+            lambda made=made: made(x, pos, graph.edge_index, quadrature=weights),
+            lambda made=made: made(x, pos, graph, return_attention_weights=True, quadrature=weights),
+            lambda made=made: made.attention_weights(pos, graph, quadrature=weights),
         ):
             with pytest.raises(ValueError, match=rf"positive and finite, .* \(got {said} of source {number}, 1 such"):
                 call()

@@ -34,8 +34,8 @@ def local(backend, batch=None, near=0.2):
     torch.manual_seed(0)
     layer = PositionAttention(16, 16, heads=2, lengths=(0.1, 0.5), backend=backend)
     x, pos = torch.randn(*(() if batch is None else (batch,)), 300, 16), torch.rand(300, 2)
-    hood = quantile(pos, pos, near)
-    return layer, x, lambda made, values: made(values, pos, hood)
+    graph = quantile(pos, pos, near)
+    return layer, x, lambda made, values: made(values, pos, graph)
 
 
 def dense(kind, shared=False, masked=False, **options):

@@ -20,32 +20,34 @@ from torch import Tensor
 _LOWEST = {torch.float32: -50.0, torch.float64: -100.0}  # exp of it is far below rounding, and far from denormal
 
 
-def dense_attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None = None) -> Tensor:
-    """Averages of all values with weights ``softmax(-scale * squared)``.
+def dense_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, keys: Tensor | None = None) -> Tensor:
+    """Averages of all values with weights ``softmax(-scale * squared_distance)``.
 
     Args:
         value: ``[B, heads, N, C]``.
-        squared: Squared distances ``[B, N, N]``, or ``[N, N]`` for one mesh shared by all samples; no gradient.
+        squared_distance: ``[B, N, N]``, or ``[N, N]`` for one mesh shared by all samples; without gradient.
         scale: ``[heads]``.
         keys: Where there are points, ``[B, N]``, in every sample at least one; ``None`` for everywhere.
 
     Returns:
         ``[B, heads, N, C]``.
     """
-    if squared.dim() == 2 and keys is not None:
-        squared = squared.expand(len(value), -1, -1)
-    if squared.dim() == 3:
-        return cast(Tensor, _attention(value, squared, scale, keys)[0])
+    if squared_distance.dim() == 2 and keys is not None:
+        squared_distance = squared_distance.expand(len(value), -1, -1)
+    if squared_distance.dim() == 3:
+        return cast(Tensor, _attention(value, squared_distance, scale, keys)[0])
     samples = value.permute(1, 2, 0, 3)  # all samples' values side by side
-    out = cast(Tensor, _attention(samples.flatten(2).unsqueeze(0), squared.unsqueeze(0), scale, keys)[0])
+    out = cast(Tensor, _attention(samples.flatten(2).unsqueeze(0), squared_distance.unsqueeze(0), scale, keys)[0])
     return out.view(*out.shape[1:3], *samples.shape[2:]).permute(2, 0, 1, 3)
 
 
 @torch.library.custom_op("pitgeo::dense_attention", mutates_args=())
-def _attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _attention(
+    value: Tensor, squared_distance: Tensor, scale: Tensor, keys: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Also the weights before they are divided, ``[B, heads, N, N]``, and their sums ``[B, heads, N, 1]``."""
-    weights = squared.unsqueeze(1) * -scale.view(-1, 1, 1)
-    weights.clamp_(min=_LOWEST[squared.dtype]).exp_()
+    weights = squared_distance.unsqueeze(1) * -scale.view(-1, 1, 1)
+    weights.clamp_(min=_LOWEST[squared_distance.dtype]).exp_()
     if keys is not None:
         weights *= keys[:, None, None, :]
     total = weights.sum(-1, keepdim=True)
@@ -56,7 +58,7 @@ def _attention(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | Non
 def _attention_backward(
     slope: Tensor,
     value: Tensor,
-    squared: Tensor,
+    squared_distance: Tensor,
     out: Tensor,
     weights: Tensor,
     total: Tensor,
@@ -70,26 +72,33 @@ def _attention_backward(
     if not for_scale:
         return to_value, weights.new_zeros(weights.shape[1])
     kind = torch.promote_types(value.dtype, torch.float32)  # what follows sums to zero at every point, but for rounding
-    value, slope, out, far = value.to(kind), slope.to(kind), out.to(kind), (weights * squared.unsqueeze(1)).to(kind)
+    value, slope, out, far = (
+        value.to(kind),
+        slope.to(kind),
+        out.to(kind),
+        (weights * squared_distance.unsqueeze(1)).to(kind),
+    )
     moved = torch.addcmul(far @ value, out, far.sum(-1, keepdim=True), value=-1)
     return to_value, -(slope * moved).sum((0, 2, 3)).to(weights.dtype)
 
 
 @_attention.register_fake
-def _(value: Tensor, squared: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _(value: Tensor, squared_distance: Tensor, scale: Tensor, keys: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     samples, heads, points, _ = value.shape
-    weights = squared.new_empty(samples, heads, points, points)
-    return value.new_empty(value.shape), weights, squared.new_empty(samples, heads, points, 1)
+    weights = squared_distance.new_empty(samples, heads, points, points)
+    return value.new_empty(value.shape), weights, squared_distance.new_empty(samples, heads, points, 1)
 
 
 @_attention_backward.register_fake
-def _(slope: Tensor, value: Tensor, squared: Tensor, out: Tensor, weights: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+def _(
+    slope: Tensor, value: Tensor, squared_distance: Tensor, out: Tensor, weights: Tensor, *_: Any
+) -> tuple[Tensor, Tensor]:
     return value.new_empty(value.shape), weights.new_empty(weights.shape[1])
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    value, squared, _, keys = inputs
-    ctx.save_for_backward(value, squared, *output)
+    value, squared_distance, _, keys = inputs
+    ctx.save_for_backward(value, squared_distance, *output)
     ctx.has_keys = keys is not None
     ctx.mark_non_differentiable(*output[1:])
 

@@ -21,51 +21,53 @@ from pitgeo.nn.kernels.segments import at_edges, segment_minima, segment_sums
 _SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
 
 
-def edge_softmax(squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
-    """Softmax of ``-scale * squared`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
+def edge_softmax(squared_distance: Tensor, scale: Tensor, graph: Neighborhood) -> Tensor:
+    """Softmax of ``-scale * squared_distance`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
 
     The largest logit of a target is that of its nearest source for every head, so one minimum over distances, and no
     maximum a head, keeps the exponentials in range.
     """
-    weights, _ = _softmax(squared, scale, hood.target, hood.pointer)
+    weights, _ = _softmax(squared_distance, scale, graph.target, graph.pointer)
     return cast(Tensor, weights).t()
 
 
-def attend(value: Tensor, weights: Tensor, hood: Neighborhood) -> Tensor:
+def attend(value: Tensor, weights: Tensor, graph: Neighborhood) -> Tensor:
     """Weighted sums over the sources of each target, without holding a message per edge.
 
     Args:
         value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
         weights: ``[E, heads]``.
-        hood: Who attends to whom.
+        graph: Who attends to whom.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
-    out = cast(Tensor, _sums(samples, weights.t().to(value.dtype).contiguous(), *graph_tensors(value, hood)))
+    out = cast(Tensor, _sums(samples, weights.t().to(value.dtype).contiguous(), *graph_tensors(value, graph)))
     return out if value.dim() == 3 else out.squeeze(0)
 
 
-def graph_tensors(value: Tensor, hood: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def graph_tensors(value: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """A graph as operators take it: source, target, pointer, and the order by source with its pointer.
 
     The last two are for the gradient of the values alone, and empty where that is not wanted.
     """
-    nothing = hood.pointer[:0]
-    by_source = hood.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
-    return hood.source, hood.target, hood.pointer, *by_source
+    nothing = graph.pointer[:0]
+    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
+    return graph.source, graph.target, graph.pointer, *by_source
 
 
-def message_softmax(squared: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:
+def message_softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:
     """The same as :func:`edge_softmax` from torch's own operators, for edges in any order."""
-    nearest = squared.new_full((num_targets,), torch.inf).scatter_reduce(0, target, squared.detach(), "amin")
-    excess = squared - nearest[target]
+    nearest = squared_distance.new_full((num_targets,), torch.inf).scatter_reduce(
+        0, target, squared_distance.detach(), "amin"
+    )
+    excess = squared_distance - nearest[target]
     weights = threshold(torch.exp(-excess.unsqueeze(1) * scale), _SMALLEST, 0.0)
     total = weights.new_zeros(num_targets, weights.shape[1]).index_add(0, target, weights)
     return weights / total[target]
 
 
-def softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+def softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
     """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
-    excess = squared - segment_minima(squared, pointer).index_select(0, target)
+    excess = squared_distance - segment_minima(squared_distance, pointer).index_select(0, target)
     weights = excess.new_empty(len(scale), len(excess))
     for row, steepness in zip(weights, scale, strict=True):  # a head at a time, in place: it may fit a cache
         threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
@@ -128,8 +130,8 @@ def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> T
 
 
 @torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
-def _softmax(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
-    return softmax(squared, scale, target, pointer)
+def _softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return softmax(squared_distance, scale, target, pointer)
 
 
 @torch.library.custom_op("pitgeo::edge_softmax_backward", mutates_args=())
@@ -180,8 +182,8 @@ def _sums_backward(
 
 
 @_softmax.register_fake
-def _(squared: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
-    return squared.new_empty(scale.shape[0], squared.shape[0]), torch.empty_like(squared)
+def _(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+    return squared_distance.new_empty(scale.shape[0], squared_distance.shape[0]), torch.empty_like(squared_distance)
 
 
 @_softmax_backward.register_fake

@@ -29,24 +29,24 @@ from pitgeo.nn.kernels.edge_sums import (
 from pitgeo.nn.kernels.segments import segment_sums
 
 
-def graph_attention(value: Tensor, squared: Tensor, scale: Tensor, hood: Neighborhood) -> Tensor:
-    """Averages of the sources' values with weights ``softmax(-scale * squared)`` over the edges of each target.
+def graph_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, graph: Neighborhood) -> Tensor:
+    """Averages of source values with weights ``softmax(-scale * squared_distance)`` over the edges of each target.
 
     Args:
         value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
-        squared: Squared distances ``[E]``, without a gradient.
+        squared_distance: Squared distances ``[E]``, without a gradient.
         scale: ``[heads]``.
-        hood: Who attends to whom.
+        graph: Who attends to whom.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
-    out = cast(Tensor, _attention(samples, squared, scale, *graph_tensors(value, hood))[0])
+    out = cast(Tensor, _attention(samples, squared_distance, scale, *graph_tensors(value, graph))[0])
     return out if value.dim() == 3 else out.squeeze(0)
 
 
 @torch.library.custom_op("pitgeo::graph_attention", mutates_args=())
 def _attention(
     value: Tensor,
-    squared: Tensor,
+    squared_distance: Tensor,
     scale: Tensor,
     source: Tensor,
     target: Tensor,
@@ -55,7 +55,7 @@ def _attention(
     by_source: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``[B, N, heads * C]`` -> ``[B, M, heads * C]``; also weights ``[heads, E]`` and excess distances ``[E]``."""
-    weights, excess = softmax(squared, scale, target, pointer)
+    weights, excess = softmax(squared_distance, scale, target, pointer)
     return sums_at_targets(value, weights, source, pointer), weights, excess
 
 
@@ -89,10 +89,14 @@ def _attention_backward(
 
 @_attention.register_fake
 def _(
-    value: Tensor, squared: Tensor, scale: Tensor, source: Tensor, target: Tensor, pointer: Tensor, *_: Tensor
+    value: Tensor, squared_distance: Tensor, scale: Tensor, source: Tensor, target: Tensor, pointer: Tensor, *_: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     out = value.new_empty(value.shape[0], pointer.shape[0] - 1, value.shape[2])
-    return out, squared.new_empty(scale.shape[0], squared.shape[0]), torch.empty_like(squared)
+    return (
+        out,
+        squared_distance.new_empty(scale.shape[0], squared_distance.shape[0]),
+        torch.empty_like(squared_distance),
+    )
 
 
 @_attention_backward.register_fake
