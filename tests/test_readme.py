@@ -47,8 +47,8 @@ def test_what_commands_name_is_there(command):
     if command[0] == "make":
         assert f"\n{command[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
     elif command[0] == "pip":
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-        assert set(re.findall(r"\[(\w+)\]", command[2])) <= set(extras)
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        assert set(re.findall(r"\[(\w+)\]", command[2])) <= set(project["optional-dependencies"])
     else:
         assert command[0] == "python"
         assert main([Path(command[1]).stem, str(ROOT / command[2]), *command[3:], "--dry-run"]) == 0
