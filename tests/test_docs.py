@@ -21,7 +21,6 @@ from pitgeo.config.config import ConfigError, parse_config, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
 from pitgeo.mesh import read_mesh
-from pitgeo.mesh.formats import FORMATS
 from pitgeo.models.registry import MODELS, Shape
 from pitgeo.testing import (
     assert_batch_independent,
@@ -92,16 +91,6 @@ def test_what_pages_name_is_there(page):
 def test_the_table_of_packages_is_complete():
     named = re.findall(r"`pitgeo/(\w+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert set(named) == {path.parent.name for path in ROOT.glob("pitgeo/*/__init__.py")}
-
-
-def test_the_page_on_meshes_has_every_format():
-    formats = prose(DOCS / "meshes.md").split("## Formats\n")[1].split("\n- ")[0]
-    named = {
-        ending: name
-        for name, endings in re.findall(r"([\w' ]+) \(([^)]*)\)", formats.replace("\n", " "))
-        for ending in re.findall(r"\.\w+", endings)
-    }
-    assert {ending: name.strip() for ending, name in named.items()} == {end: one.name for end, one in FORMATS.items()}
 
 
 @pytest.fixture
