@@ -1,5 +1,6 @@
-"""The programs on the pages of docs/ run as they stand, and their networks keep what the pages say of them."""
+"""Programs on the pages run as they stand, their networks keep what is said of them, and what pages name is there."""
 
+import importlib
 import importlib.util
 import json
 import re
@@ -15,7 +16,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo import load
-from pitgeo.cli.main import main
+from pitgeo.cli import main
 from pitgeo.config.config import ConfigError, parse_config, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
@@ -29,11 +30,67 @@ from pitgeo.testing import (
     assert_rigid_motion_invariant,
 )
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES += [*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("datasets/*/README.md"))]
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 def blocks(page, language="python"):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def prose(page):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@each_page
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", prose(page))
+    for link in (link for link in links if not link.startswith("https://")):
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page.name}: no file {name}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: no heading {link}"
+    assert len(set(anchors(page))) == len(anchors(page))
+
+
+def test_every_page_is_linked_from_the_readme():
+    links = re.findall(r"\]\((docs/\w+\.md)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert set(links) == {f"docs/{page.name}" for page in DOCS.glob("*.md")}
+
+
+@each_page
+def test_what_pages_name_is_there(page):
+    """Files of the repository, and modules and names of pitgeo."""
+    if page.name == "CHANGELOG.md":
+        return  # it names what has moved, too
+    text = page.read_text(encoding="utf-8")
+    starts = "scripts|configs|pitgeo|benchmarks|tests|docs|datasets"
+    for name in re.findall(rf"(?<![\w/.])(?:{starts})/[\w/.*{{}},-]*\w\.(?:py|toml|md)", text):
+        stem, inner, ending = re.fullmatch(r"([^{]*)(?:\{([^}]*)\})?(.*)", name).groups()
+        for one in inner.split(",") if inner else [""]:
+            assert list(ROOT.glob(f"{stem}{one}{ending}")), f"no file {stem}{one}{ending}"
+    for name in re.findall(r"`(pitgeo(?:\.\w+)+)[`(]", text):
+        if name != "pitgeo.json":
+            head, parts = importlib.import_module("pitgeo"), name.split(".")[1:]
+            for number, part in enumerate(parts, 1):
+                if not hasattr(head, part):
+                    importlib.import_module(".".join(["pitgeo", *parts[:number]]))
+                head = getattr(head, part)
+
+
+def test_the_table_of_packages_is_complete():
+    named = re.findall(r"`pitgeo/(\w+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert set(named) == {path.parent.name for path in ROOT.glob("pitgeo/*/__init__.py")}
 
 
 @pytest.fixture
@@ -133,7 +190,7 @@ MODELS_PAGE = blocks("models.md")
 @pytest.mark.usefixtures("registries")
 def test_the_page_on_models_adds_one(run):
     names = run("\n".join(MODELS_PAGE), "docs/models.md")
-    assert len(MODELS_PAGE) == 2 and MODELS["pooling"] is names["PoolingOptions"]
+    assert len(MODELS_PAGE) == 1 and MODELS["pooling"] is names["PoolingOptions"]
     tables = {"data": {"name": "elasticity"}, "model": {"name": "pooling", "pooling": {"layers": 3}}}
     model = parse_config(tables).model.options.build(Shape(5, 2, 2, 0.1, 1.0)).double()
     assert len(model.layers) == 3
@@ -244,7 +301,6 @@ def test_the_options_for_big_meshes_are_valid(text):
 
 def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
     """The page's example in 3D, on coarse plates and few epochs."""
-    root = Path(__file__).parents[1]
     plates.generate(tmp_path / "raw", samples=7, processes=1, progress=False, size=0.5)
     changes = [
         f'data.meshes.files="{tmp_path}/raw/plate_*.vtu"',
@@ -258,7 +314,7 @@ def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
     ]
     sets = [part for change in changes for part in ("--set", change)]
     out = tmp_path / "run"
-    assert main(["train", str(root / "configs/plates.toml"), *sets, "--output", str(out), "--quiet"]) == 0
+    assert main(["train", str(ROOT / "configs/plates.toml"), *sets, "--output", str(out), "--quiet"]) == 0
     errors = json.loads((out / "evaluation.json").read_text())["errors"]
     assert list(errors) == ["displacement", "von_mises", "peak_stress"]
     assert list(errors["displacement"]["components"]) == ["displacement_x", "displacement_y", "displacement_z"]
