@@ -1,4 +1,4 @@
-"""The one owner of distance: what two points are apart, on periodic domains too."""
+"""The definition of distance, on periodic domains too; the only one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Metric:
         D(p, q) = \frac{1}{c} \sum_a \delta_a^2, \qquad
         \delta_a = p_a - q_a - L_a \operatorname{round}\left(\frac{p_a - q_a}{L_a}\right)
 
-    On a periodic axis the nearest image counts (the minimum-image distance). The graph builder, the layers and the
-    length-scale report take the same metric, so that a graph and the weights on it cannot disagree.
+    On a periodic axis the nearest image counts (the minimum-image distance). Graph builder, layers and length-scale
+    report share one metric, so a graph and the weights on its edges cannot disagree.
 
     Args:
         period: Length :math:`L_a` of the domain along each axis, ``0`` for an axis that does not repeat; empty for a
             domain that does not repeat at all.
         divisor: The :math:`c` that squared distances are divided by (2 in the paper's Darcy2D, Elasticity and NACA,
-            0.25 in InviscidBurgers). It rescales :math:`\lambda` and leaves every neighbourhood as it is.
+            0.25 in InviscidBurgers). It rescales :math:`\lambda` and changes no neighbourhood.
 
     Raises:
         ValueError: If a period is negative, or the divisor is not positive, or either is not finite.

@@ -1,4 +1,4 @@
-"""Which sources each target attends to: a graph sorted by target, in row-pointer form."""
+"""The sources that each target attends to: a graph sorted by target, with row pointers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-class _Kept(Generic[T]):
-    """A property found once; compiled code finds it anew, where it is not there (functools takes a lock)."""
+class _CachedProperty(Generic[T]):
+    """A property that is computed once; compiled code computes it again if it is missing (functools takes a lock)."""
 
-    def __init__(self, find: Callable[[Neighborhood], T]) -> None:
-        self.find = find
-        self.name = find.__name__
-        self.__doc__ = find.__doc__
+    def __init__(self, compute: Callable[[Neighborhood], T]) -> None:
+        self.compute = compute
+        self.name = compute.__name__
+        self.__doc__ = compute.__doc__
 
     def __get__(self, instance: Neighborhood | None, owner: type | None = None) -> T:
         if instance is None:  # asked of the class, by tools that document it
             return cast(T, self)
-        kept = instance.__dict__
-        if self.name in kept:
-            return cast(T, kept[self.name])
+        cache = instance.__dict__
+        if self.name in cache:
+            return cast(T, cache[self.name])
         if torch.compiler.is_compiling():
-            return self.find(instance)
-        with torch.inference_mode(False):  # training may use what a validation has found
-            kept[self.name] = found = self.find(instance)
-        return found
+            return self.compute(instance)
+        with torch.inference_mode(False):  # training may use what a validation has computed
+            cache[self.name] = value = self.compute(instance)
+        return value
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
     """The sources of every target point, grouped by target.
 
-    PyG's ``edge_index`` takes 16 bytes an edge; this takes 4, and needs no sorting. Layers accept both.
+    It takes 4 bytes an edge, where PyG's ``edge_index`` takes 16, and needs no sorting. Layers accept both.
 
     Args:
         index: Source numbers ``[E]``, those of target 0 first (integer).
@@ -67,36 +67,36 @@ class Neighborhood:
         """Number of (source, target) pairs."""
         return self.index.numel()
 
-    @_Kept
+    @_CachedProperty
     def source(self) -> Tensor:
         """The source of every edge, ``[E]``, int64."""
         return self.index.long()
 
-    @_Kept
+    @_CachedProperty
     def pointer(self) -> Tensor:
         """Row pointers ``[M + 1]``, int64: the edges of target ``i`` are ``pointer[i]`` to ``pointer[i + 1]``."""
         return torch.cat([self.degree.new_zeros(1, dtype=torch.long), self.degree.long().cumsum(0)])
 
-    @_Kept
+    @_CachedProperty
     def target(self) -> Tensor:
         """The target of every edge, ``[E]``, int64, not decreasing."""
         numbers = torch.arange(self.num_targets, device=self.degree.device)
         return numbers.repeat_interleave(self.degree.long(), output_size=self.num_edges)
 
-    @_Kept
+    @_CachedProperty
     def by_source(self) -> tuple[Tensor, Tensor]:
         """The order that sorts the edges by source, ``[E]``, and the row pointers of that order, ``[N + 1]``."""
         order = torch.argsort(self.index, stable=True)
         return order, _pointer(self.index[order], self.num_sources)
 
     def parts(self, edges: int) -> Iterator[tuple[slice, Neighborhood]]:
-        """The neighbourhoods of some targets after others, with at most so many edges or of one target.
+        """The neighborhood in parts: ranges of targets, in order, each with at most ``edges`` edges or a single target.
 
         Args:
-            edges: How many.
+            edges: Largest number of edges of a part.
 
         Returns:
-            Pairs of the targets' numbers and their neighbourhood.
+            Pairs of a range of target numbers and the neighborhood of these targets.
         """
         pointer, first = self.pointer.tolist(), 0
         while first < self.num_targets:
@@ -106,10 +106,10 @@ class Neighborhood:
             first = last
 
     def restricted(self, rows: Tensor | slice) -> Neighborhood:
-        """The neighbourhoods of these targets alone, in this order.
+        """The neighborhood of some targets, in the given order.
 
         Args:
-            rows: Numbers of targets, ``[m]``, or a range of them; one without gaps is a view.
+            rows: Target numbers ``[m]``, or a range of them; a range without gaps gives a view.
         """
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.num_targets)
@@ -119,7 +119,7 @@ class Neighborhood:
             rows = torch.arange(start, stop, step, device=self.degree.device)
         degree = self.degree[rows]
         counts = degree.long()
-        shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from an edge's new place to its old one
+        shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from the new place of an edge to its old place
         count = int(counts.sum())
         places = torch.arange(count, device=rows.device) + shift.repeat_interleave(counts, output_size=count)
         return Neighborhood(self.index[places], degree, self.num_sources)
@@ -131,7 +131,7 @@ class Neighborhood:
 
     @classmethod
     def from_edge_index(cls, edge_index: Tensor, num_sources: int, num_targets: int) -> tuple[Neighborhood, Tensor]:
-        """Sort a PyG ``edge_index`` by target; also return the order that sorted it, ``[E]``.
+        """Sort a PyG ``edge_index`` by target; also return the order that sorts it, ``[E]``.
 
         Raises:
             ValueError: If the shape is not ``[2, E]`` or a number lies outside the points.
@@ -143,7 +143,7 @@ class Neighborhood:
 
 
 def check_edge_index(edge_index: Tensor, num_sources: int, num_targets: int) -> None:
-    """Raise a ``ValueError`` unless a PyG ``edge_index`` is ``[2, E]``, of numbers of points; not in compiled code."""
+    """Raise a ``ValueError`` unless ``edge_index`` is ``[2, E]`` with valid point numbers (not in compiled code)."""
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise ValueError(f"Expected 'edge_index' to have shape [2, E] (got {list(edge_index.shape)})")
     if torch.compiler.is_compiling():
@@ -157,5 +157,5 @@ def check_edge_index(edge_index: Tensor, num_sources: int, num_targets: int) -> 
 
 
 def _pointer(numbers: Tensor, count: int) -> Tensor:
-    """Where each of ``count`` numbers begins in a sorted list, and the end, int64; shapes depend on no value."""
+    """Where each of ``count`` numbers begins in a sorted list, and its end, int64; no shape depends on values."""
     return torch.searchsorted(numbers, torch.arange(count + 1, dtype=numbers.dtype, device=numbers.device))

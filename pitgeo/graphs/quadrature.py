@@ -1,4 +1,4 @@
-"""How much of the domain each point stands for."""
+"""Quadrature weights of points: the share of the domain that each point stands for."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Delaunay, QhullError
 from torch import Tensor
 
-from pitgeo.graphs.neighbors import batch_pointer, check_positions
+from pitgeo.graphs.checks import batch_pointer, check_positions
 
-_OUTSIDE = 4.0  # how much larger than those about it a simplex is that fills a hole or bay between the points
-_SAME = 1e-2  # how near to a circumsphere a corner is that lies on it, in shortest edges: as squares
-_FLAT = 1e-12  # how thin points lie, next to their extent, that span an axis less: qhull fails on some of these
+_OUTSIDE = 4.0  # a simplex this many times larger than those at its corners fills a hole or a bay, not the domain
+_SAME = 1e-2  # a corner this near to a circumsphere lies on it; in squares of the shortest edge
+_FLAT = 1e-12  # points thinner than this, relative to their extent, do not span an axis; qhull fails on some of them
 
 
 def quadrature_weights(pos: Tensor, batch: Tensor | None = None) -> Tensor:
     r"""Weights :math:`w_j`, on average 1, with which :math:`\sum_j w_j f(p_j) / N` is a mean over the domain.
 
-    Each simplex of a Delaunay triangulation gives its corners equal shares of its volume, exact for functions that are
-    linear on it; those whose corners lie on one sphere, as the cells of a grid, do so together. Along a line, a point
-    has half of the way to either neighbour. Simplices whose circumradius is more than four times that of the smallest
-    ones at their corners are left out: they fill what is not the domain. Holes of fewer than some eight spacings of
-    points across are counted in. Points in one place share what one would have there.
+    Each simplex of a Delaunay triangulation gives its corners equal shares of its volume, which is exact for functions
+    that are linear on it. Simplices whose corners lie on one sphere, as in a cell of a grid, share theirs as one body.
+    On a line, a point has half of the way to each neighbour. A simplex is outside of the domain, and left out, if its
+    circumradius is more than four times that of the smallest simplices at its corners. Holes less than about eight
+    point spacings wide count as domain. Points in the same place share the weight of one point.
 
     Args:
-        pos: Positions ``[N, D]``, spread over a domain of as many dimensions as they have axes: not over a surface.
-        batch: Which sample each is of, ascending.
+        pos: Positions ``[N, D]`` that fill a domain of ``D`` dimensions; not a surface.
+        batch: The sample of every point ``[N]``, ascending.
 
     Returns:
         Weights ``[N]``, positive, of mean 1 in every sample.
@@ -54,13 +54,13 @@ def _weights(pos: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.ones(0)
     places, place, points = np.unique(pos, axis=0, return_inverse=True, return_counts=True)
     volumes = _along_line(places[:, 0]) if pos.shape[1] == 1 else _of_simplices(places)
-    volumes = np.maximum(volumes, volumes[volumes > 0].min())  # some may be no corner, but for rounding in one place
+    volumes = np.maximum(volumes, volumes[volumes > 0].min())  # rounding may leave a point out of all simplices
     weights = (volumes / points)[place.ravel()]
     return np.asarray(weights / weights.mean())
 
 
 def _along_line(pos: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of places in ascending order."""
+    """Half of the way to each neighbour, for places in ascending order."""
     steps = np.diff(pos)
     if len(steps) == 0:
         raise _flat(pos[:, None])
@@ -69,8 +69,8 @@ def _along_line(pos: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
     axes, centred = pos.shape[1], pos - pos.mean(0)
-    spread = np.linalg.svd(centred, compute_uv=False)
-    if len(spread) < axes or spread[-1] <= _FLAT * spread[0]:
+    extents = np.linalg.svd(centred, compute_uv=False)
+    if len(extents) < axes or extents[-1] <= _FLAT * extents[0]:
         raise _flat(pos)
     try:
         mesh = Delaunay(centred)
@@ -98,22 +98,22 @@ def _of_simplices(pos: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _flat(pos: NDArray[np.float64]) -> ValueError:
     return ValueError(
-        f"Expected points that span {pos.shape[1]} axes, to find how much of the domain each stands for (got "
-        f"{len(pos)} that do not); leave 'quadrature' out, or an axis along which they do not differ"
+        f"Expected points that span {pos.shape[1]} axes, for their quadrature weights (got {len(pos)} that do not); "
+        f"leave 'quadrature' out, or the axis along which they do not differ"
     )
 
 
 def _on_one_sphere(mesh: Delaunay, inside: NDArray[np.bool_], to_center: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Numbers of the bodies that simplices form whose corners lie on one sphere, as those of a cell of a grid do."""
+    """The body of every simplex; neighbours with all corners on one sphere, as in a grid cell, form one body."""
     corners, places = mesh.simplices, mesh.points[mesh.simplices]
     pairs = itertools.combinations(range(corners.shape[1]), 2)
-    shortest = np.min([((places[:, one] - places[:, other]) ** 2).sum(1) for one, other in pairs], axis=0)
-    one, other = np.repeat(np.arange(len(corners)), corners.shape[1]), mesh.neighbors.ravel()
-    kept = (other > one) & inside[one] & inside[other]
-    one, other, across = one[kept], other[kept], corners.ravel()[kept]
-    opposite = corners[other].sum(1) - (corners[one].sum(1) - across)  # what the two share cancels
-    step = mesh.points[opposite] - places[one, 0]
-    beyond = (step * (step - 2 * to_center[one])).sum(1)  # squared distance from the center, less that of the sphere
-    near = np.abs(beyond) < _SAME * np.minimum(shortest[one], shortest[other])
-    links = coo_matrix((np.ones(int(near.sum())), (one[near], other[near])), (len(corners), len(corners)))
+    shortest = np.min([((places[:, a] - places[:, b]) ** 2).sum(1) for a, b in pairs], axis=0)
+    simplex, neighbor = np.repeat(np.arange(len(corners)), corners.shape[1]), mesh.neighbors.ravel()
+    kept = (neighbor > simplex) & inside[simplex] & inside[neighbor]
+    simplex, neighbor, across = simplex[kept], neighbor[kept], corners.ravel()[kept]
+    opposite = corners[neighbor].sum(1) - (corners[simplex].sum(1) - across)  # the shared corners cancel
+    step = mesh.points[opposite] - places[simplex, 0]
+    excess = (step * (step - 2 * to_center[simplex])).sum(1)  # squared distance from the center, less squared radius
+    near = np.abs(excess) < _SAME * np.minimum(shortest[simplex], shortest[neighbor])
+    links = coo_matrix((np.ones(int(near.sum())), (simplex[near], neighbor[near])), (len(corners), len(corners)))
     return np.asarray(connected_components(links, directed=False)[1], np.int64)

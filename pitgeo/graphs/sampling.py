@@ -1,4 +1,4 @@
-"""Choosing fewer points from many; the only module that does it."""
+"""Latent points from many points: farthest point sampling, cell means and regular grids."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import torch
 from torch import Tensor
 
 from pitgeo.graphs.boxes import Boxes, squared_to_boxes
+from pitgeo.graphs.checks import check_positions
 from pitgeo.graphs.metric import Metric
-from pitgeo.graphs.neighbors import check_positions
 
 __all__ = ["farthest_points", "grid_points", "regular_points"]
 
 log = logging.getLogger(__name__)
 
 MANY = 20_000
-"""From so many points on, a processor samples them box by box: the same points, many times as fast."""
+"""Number of points from which the CPU samples them box by box: the same points, many times faster."""
 
 _BOXES, _SMALLEST_BOX = 4096, 32
 
 
 def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
-    """Numbers of ``number`` points chosen by farthest point sampling, ``[number]``, int64.
+    """Farthest point sampling: the numbers of the chosen points, ``[number]``, int64.
 
-    The first is the point farthest from the centre of gravity (the lowest number among equals), each next one the
-    point farthest from all chosen so far: the same result every run. Where duplicated points leave nothing farther
-    than 0, points not yet chosen fill up in order.
+    The first is the point farthest from the centre of gravity, the lowest number among equals. Each next one is the
+    point farthest from all chosen so far. The result is the same in every run. Once only duplicates of chosen points
+    are left, points not yet chosen fill up in order.
 
     Args:
         pos: Positions ``[N, D]``.
-        number: How many, from 1 to N.
+        number: How many points to choose, from 1 to N.
         metric: Periods of the domain.
 
     Raises:
@@ -46,7 +46,7 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
     """
     check_positions("pos", pos)
     if not 1 <= number <= len(pos):
-        raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the points there are (got {number})")
+        raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the size of the mesh (got {number})")
     metric = metric or Metric()
     points = pos.detach().double()
     start = int((points - points.mean(0)).square().sum(1).argmax())
@@ -56,7 +56,8 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
         order = torch.arange(len(points), device=points.device)
         order[0], order[start] = start, 0  # sampling starts from the first
         in_boxes = len(points) >= MANY and points.device.type == "cpu"
-        chosen = order[(_farthest_in_boxes if in_boxes else _farthest_one_by_one)(points[order], number)]
+        sample = _farthest_in_boxes if in_boxes else _farthest_one_by_one
+        chosen = order[sample(points[order], number)]
     taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
     taken[chosen] = True
     missing = number - int(taken.sum())
@@ -78,20 +79,20 @@ def _farthest_by_metric(points: Tensor, start: int, number: int, metric: Metric)
 
 
 def _farthest_one_by_one(points: Tensor, number: int) -> Tensor:
-    """From the first point on; torch-cluster does it on a GPU where it is installed."""
+    """Sampling that starts from the first point; on a GPU by torch-cluster where it is installed."""
     cluster = torch_cluster() if points.is_cuda else None
     if cluster is not None:
         ratio = (number - 0.5) / len(points)  # it takes ceil(ratio * N)
-        found: Tensor = cluster.fps(points, ratio=ratio, random_start=False)
-        return found[:number]
+        sampled: Tensor = cluster.fps(points, ratio=ratio, random_start=False)
+        return sampled[:number]
     axes = points.t().contiguous()
     chosen = torch.zeros(number, dtype=torch.long, device=points.device)
     nearest = torch.full_like(axes[0], torch.inf)
     for place in range(1, number):
-        squared = torch.zeros_like(nearest)
+        squared_distance = torch.zeros_like(nearest)
         for axis, last in zip(axes, axes[:, chosen[place - 1]], strict=True):
-            squared += (axis - last).square_()
-        nearest = torch.minimum(nearest, squared)
+            squared_distance += (axis - last).square_()
+        nearest = torch.minimum(nearest, squared_distance)
         chosen[place] = nearest.argmax()
     return chosen
 
@@ -106,7 +107,7 @@ def torch_cluster() -> Any | None:
 
 
 def _farthest_in_boxes(points: Tensor, number: int) -> Tensor:
-    """The same; boxes that a new point is too far from are passed over."""
+    """The same points as :func:`_farthest_one_by_one`; boxes too far from a new point are skipped."""
     boxes = Boxes(points.numpy(), max(_SMALLEST_BOX, len(points) // _BOXES))
     nearest = np.full(boxes.number.shape, np.inf)
     nearest[boxes.number == boxes.total] = -1.0  # no point
@@ -115,23 +116,23 @@ def _farthest_in_boxes(points: Tensor, number: int) -> Tensor:
     for _ in range(number - 1):
         last = points[chosen[-1]].numpy()
         near = np.flatnonzero(squared_to_boxes(last, last, boxes) < farthest)
-        squared = np.zeros((len(near), boxes.number.shape[1]))
+        squared_distance = np.zeros((len(near), boxes.number.shape[1]))
         for axis, along in enumerate(boxes.axes):
-            part = along[near]
-            part -= last[axis]
-            squared += np.square(part, out=part)
-        np.minimum(squared, nearest[near], out=squared)
-        nearest[near] = squared
-        farthest[near] = squared.max(1)
-        among = np.flatnonzero(farthest == farthest.max())
-        chosen.append(int(boxes.number[among, nearest[among].argmax(1)].min()))
+            difference = along[near]
+            difference -= last[axis]
+            squared_distance += np.square(difference, out=difference)
+        np.minimum(squared_distance, nearest[near], out=squared_distance)
+        nearest[near] = squared_distance
+        farthest[near] = squared_distance.max(1)
+        candidates = np.flatnonzero(farthest == farthest.max())
+        chosen.append(int(boxes.number[candidates, nearest[candidates].argmax(1)].min()))
     return torch.tensor(chosen)
 
 
 def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
-    """Mean positions of the points in each occupied cell of a regular grid over their bounding box, ``[L, D]``.
+    """Mean positions of the points in each occupied cell of a regular grid over the bounding box, ``[L, D]``.
 
-    Pooling for structured grids, and a uniform latent mesh for any others.
+    It pools structured grids, and gives any other mesh a uniform latent mesh.
 
     Args:
         pos: Positions ``[N, D]``.
@@ -163,9 +164,9 @@ def grid_points(pos: Tensor, cells: tuple[int, ...]) -> Tensor:
 
 
 def regular_points(pos: Tensor, numbers: tuple[int, ...], metric: Metric | None = None) -> Tensor:
-    """A regular grid over the bounding box of points, ends included, ``[L, D]`` in C order.
+    """A regular grid over the bounding box of the points, ends included, ``[L, D]`` in C order.
 
-    On a periodic axis the grid divides the period, from the lowest coordinate on.
+    Along a periodic axis, the grid divides the period, starting at the lowest coordinate.
 
     Args:
         pos: Positions ``[N, D]``.

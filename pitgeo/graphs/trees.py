@@ -1,4 +1,4 @@
-"""Search trees that can be built whatever the processor does with denormal numbers."""
+"""Search trees that can also be built in threads that flush denormal numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from scipy.spatial import cKDTree
 
 
 def kd_tree(points: NDArray[np.float64], boxsize: NDArray[np.float64] | None = None) -> Any:
-    """A :class:`scipy.spatial.cKDTree`.
+    """A :class:`scipy.spatial.cKDTree`, built with denormal numbers enabled.
 
-    Where many coordinates are exactly zero, scipy splits at the number next to zero. To a thread that flushes denormal
-    numbers, as training does, that is zero again: the split makes no progress, and the process dies of a full stack.
-    So denormal numbers are kept while the tree is built.
+    Where many coordinates are exactly zero, scipy splits at the number next to zero. In a thread that flushes denormal
+    numbers, as in training, that number is zero too: the split makes no progress, and the stack overflows.
 
     Args:
         points: Positions ``[N, D]``.
@@ -22,7 +21,7 @@ def kd_tree(points: NDArray[np.float64], boxsize: NDArray[np.float64] | None = N
     """
     if not _flushes():
         return cKDTree(points, boxsize=boxsize)
-    import torch  # which has the thread flush them
+    import torch  # a thread flushes them only if torch told it to
 
     torch.set_flush_denormal(False)
     try:
@@ -32,5 +31,5 @@ def kd_tree(points: NDArray[np.float64], boxsize: NDArray[np.float64] | None = N
 
 
 def _flushes() -> bool:
-    """Whether this thread takes denormal numbers for zero."""
+    """Whether this thread treats denormal numbers as zero."""
     return bool(np.multiply(np.array([1e-310]), 1.0)[0] == 0)

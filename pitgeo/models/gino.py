@@ -14,7 +14,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from pitgeo.data import PointData
-from pitgeo.graphs.neighbors import batch_pointer
+from pitgeo.graphs.checks import batch_pointer
 from pitgeo.models.fno import check_nodes
 from pitgeo.models.model_options import Count, ModelOptions, Shape
 from pitgeo.nn.checks import check_counts, check_input, check_lengths

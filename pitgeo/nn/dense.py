@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pitgeo.graphs.neighbors import batch_pointer
+from pitgeo.graphs.checks import batch_pointer
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
-from pitgeo.graphs import neighbors
+from pitgeo.graphs import search
+from pitgeo.graphs.checks import batch_pointer
 from pitgeo.graphs.metric import Metric
-from pitgeo.graphs.neighbors import batch_pointer, knn, quantile, radius, spacing
+from pitgeo.graphs.neighbors import knn, quantile, radius, spacing
 from tests.reference import quantile_mask, squared_distances
 
 
@@ -56,7 +57,7 @@ def test_searches_in_parts_find_the_same(at_once, monkeypatch):
         lambda: knn(points, cloud, 4, None, torch.arange(343) // 200, torch.arange(90) // 50),
     ]
     whole = [call() for call in calls]
-    monkeypatch.setattr(neighbors, "_AT_ONCE", at_once)
+    monkeypatch.setattr(search, "_AT_ONCE", at_once)
     for call, graph in zip(calls, whole, strict=True):
         assert torch.equal(call().edge_index, graph.edge_index)
 
@@ -85,7 +86,7 @@ def test_knn_and_radius_are_not_capped():
 def test_radius_includes_its_edge_and_never_leaves_a_target_alone(caplog):
     line = torch.arange(5.0)[:, None]
     assert radius(line, line, 2.0).degree.tolist() == [3, 4, 5, 4, 3]
-    caplog.set_level("INFO", "pitgeo.graphs.neighbors")
+    caplog.set_level("INFO", "pitgeo.graphs.search")
     far = torch.tensor([[100.0], [1.0]])
     assert radius(far, line, 1.0).edge_index.tolist() == [[4, 0, 1, 2], [0, 1, 1, 1]]
     assert "1 of 2 targets" in caplog.text

@@ -7,9 +7,9 @@ import pytest
 import torch
 from scipy.spatial import cKDTree
 
-from pitgeo.graphs import box_search, neighbors
-from pitgeo.graphs.box_search import nearest_in_boxes
-from pitgeo.graphs.boxes import Boxes, squared_across_boxes, squared_to_boxes
+from pitgeo.graphs import boxes as boxes_module
+from pitgeo.graphs import search
+from pitgeo.graphs.boxes import Boxes, nearest_in_boxes, squared_across_boxes, squared_to_boxes
 from pitgeo.graphs.neighbors import quantile
 
 
@@ -57,7 +57,7 @@ def test_bounds_of_distances_hold():
 @pytest.mark.parametrize("boxes", [3, 50, 4096])
 @pytest.mark.parametrize("k", [1, 5, 30, "all"])
 def test_neighbours_are_those_of_all_distances(dimension, boxes, k, monkeypatch):
-    monkeypatch.setattr(box_search, "_BOXES", boxes)
+    monkeypatch.setattr(boxes_module, "_BOXES", boxes)
     every = clouds(dimension)
     for targets in every.values():
         for sources in (every["uniform"], every["grid"], every["repeated"], targets):
@@ -96,10 +96,10 @@ def test_graphs_are_those_of_the_tree(dtype, monkeypatch):
     ]
     by_tree = [call() for call in calls]
     used = []
-    monkeypatch.setattr(neighbors, "_MANY", 1)
-    monkeypatch.setattr(neighbors, "_MANY_PAIRS", 1)
-    monkeypatch.setattr(neighbors, "_SHARE", 10**9)
-    monkeypatch.setattr(neighbors, "nearest_in_boxes", lambda *given: used.append(1) or nearest_in_boxes(*given))
+    monkeypatch.setattr(search, "_MANY", 1)
+    monkeypatch.setattr(search, "_MANY_PAIRS", 1)
+    monkeypatch.setattr(search, "_SHARE", 10**9)
+    monkeypatch.setattr(search, "nearest_in_boxes", lambda *given: used.append(1) or nearest_in_boxes(*given))
     for call, graph in zip(calls, by_tree, strict=True):
         found = call()
         assert torch.equal(found.index, graph.index) and torch.equal(found.degree, graph.degree)
@@ -108,5 +108,5 @@ def test_graphs_are_those_of_the_tree(dtype, monkeypatch):
 
 
 def test_few_neighbours_among_many_sources_are_for_the_tree():
-    assert neighbors._is_for_boxes(4_096, 1_000_000, 20_000) and neighbors._is_for_boxes(65_536, 4_096, 82)
-    assert not neighbors._is_for_boxes(50_000, 200_000, 64) and not neighbors._is_for_boxes(8_192, 100_000, 800)
+    assert search._is_for_boxes(4_096, 1_000_000, 20_000) and search._is_for_boxes(65_536, 4_096, 82)
+    assert not search._is_for_boxes(50_000, 200_000, 64) and not search._is_for_boxes(8_192, 100_000, 800)

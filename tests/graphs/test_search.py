@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.graphs import all_pairs, neighbors
-from pitgeo.graphs.all_pairs import AllPairs
+from pitgeo.graphs import neighbors, search
 from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.search import AllPairs
 from pitgeo.graphs.trees import kd_tree
 
 CPU = torch.device("cpu")
@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("periodic", [False, True])
 def test_distances_and_numbers_are_those_of_the_tree(dimension, periodic, monkeypatch):
-    monkeypatch.setattr(all_pairs, "_AT_ONCE", 500)  # several parts
+    monkeypatch.setattr(search, "_ALL_PAIRS_AT_ONCE", 500)  # several parts
     random = np.random.default_rng(0)
     sources, targets = random.random((90, dimension)), random.random((40, dimension))
     period = [1.0] + [0.0] * (dimension - 1) if periodic else None
@@ -37,11 +37,11 @@ def test_neighbourhoods_are_the_same_ties_included(period, monkeypatch):
         lambda: neighbors.radius(grid, grid[::2], 0.17, metric),
     ]
     wanted = [call() for call in calls]
-    monkeypatch.setattr(neighbors, "searches_all_pairs", lambda points: True)
+    monkeypatch.setattr(search, "searches_all_pairs", lambda points: True)
     for call, truth in zip(calls, wanted, strict=True):
         found = call()
         assert torch.equal(found.index, truth.index) and torch.equal(found.degree, truth.degree)
 
 
 def test_points_on_the_cpu_take_the_tree():
-    assert not neighbors.searches_all_pairs(torch.rand(3, 2))
+    assert not search.searches_all_pairs(torch.rand(3, 2))
