@@ -14,8 +14,8 @@ from torch import nn
 
 from pitgeo.data import PointData
 from pitgeo.nn import GlobalPositionAttention, PiT, PositionAttention
+from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.kernels.expansion import terms
-from pitgeo.nn.projection import HeadProjection
 
 _MATRIX = 2048
 _COPY = 2**26  # floats: 256 MB, beyond every cache

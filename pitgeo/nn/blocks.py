@@ -1,4 +1,4 @@
-"""The building blocks round an attention layer: those of the paper, and a pre-norm residual one."""
+"""Building blocks of and around attention layers: value projection, the paper's blocks, a pre-norm residual block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu
+from torch.nn.functional import gelu, linear
+from torch.nn.init import kaiming_normal_
 
 
 def mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
@@ -15,13 +16,54 @@ def mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
 
 
 def from_positions(network: nn.Sequential, x: Tensor) -> Tensor:
-    """Apply a network to inputs with positions among them: its first layer runs in full precision under autocast too.
+    """Apply a network to inputs that contain positions; its first layer runs in full precision under autocast too.
 
-    In bfloat16, points of the unit box that are nearer than 1/256 to each other may be the same.
+    In bfloat16, points of the unit box less than 1/256 apart may coincide.
     """
     with torch.autocast(x.device.type, enabled=False):
         hidden = network[0](x)
     return cast(Tensor, network[1:](hidden))
+
+
+class HeadProjection(nn.Module):
+    r"""All heads' matrices :math:`W^h` side by side, He-normal at the start.
+
+    Args:
+        in_channels: Size of each value.
+        out_channels: Size of all heads' results together; divisible by ``heads``.
+        heads: Number of heads.
+
+    Shapes:
+        - **x** ``[..., in_channels]``.
+        - **output** ``[..., out_channels]``, head-major.
+
+    Raises:
+        ValueError: If ``heads`` does not divide ``out_channels``.
+
+    Example:
+        >>> HeadProjection(8, 16, heads=2)(torch.rand(5, 8)).shape
+        torch.Size([5, 16])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__()
+        if heads < 1 or out_channels % heads:
+            raise ValueError(f"Expected 'heads' to divide out_channels = {out_channels} (got {heads})")
+        self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+        self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        kaiming_normal_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Project values."""
+        return linear(x, self.weight)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows of the layer."""
+        return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
 
 
 class PaperLayer(nn.Module):
@@ -29,7 +71,7 @@ class PaperLayer(nn.Module):
 
     Args:
         attention: The attention layer; ``geometry`` (positions, and a graph or a mask) is passed on to it.
-        channels: Encoding dimension; not used, blocks are built alike.
+        channels: Encoding dimension; not used: all blocks take the same arguments.
 
     Shapes:
         - **x** ``[..., N, channels]``; **output** ``[..., M, channels]``.
@@ -62,7 +104,7 @@ class PaperBlock(nn.Module):
         - **x**, **skip**, **output** ``[..., N, channels]``.
 
     Raises:
-        ValueError: If ``skip`` is ``None``, that is where the block goes from one point set to another.
+        ValueError: If ``skip`` is ``None``, because the block goes from one point set to another.
 
     Reference:
         Chen and Wu, ICML 2024, section 3.3, the processor.
@@ -82,7 +124,7 @@ class PaperBlock(nn.Module):
                 "use 'layer' for the encoder or decoder"
             )
         hidden = cast(Tensor, self.mlp(gelu(cast(Tensor, self.attention(x, *geometry)))))
-        hidden += self.linear(skip)  # in place: memory, and the time to have it
+        hidden += self.linear(skip)  # in place: allocating memory takes time
         return gelu(hidden)
 
 
@@ -92,7 +134,7 @@ class ResidualBlock(nn.Module):
     .. math::
         h = S + \operatorname{Att}(\operatorname{LN}(U)), \qquad U' = h + \operatorname{MLP}(\operatorname{LN}(h))
 
-    with :math:`S` the skip: :math:`U` itself on one point set, other features of the target points, or nothing.
+    with :math:`S` the skip: :math:`U` itself on one point set, other features of the target points, or zero.
 
     Args:
         attention: The attention layer; ``geometry`` (positions, and a graph or a mask) is passed on to it.

@@ -1,4 +1,4 @@
-"""What the stages of the Position-induced Transformer are made of."""
+"""The options of a Position-induced Transformer's stages, and the factory that makes them."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _ATTENTION = ("position", "self_position", "self")
 
 @dataclass(frozen=True)
 class Body:
-    """What the stages of a :class:`PiT` are made of.
+    """Options of the stages of a :class:`PiT`.
 
     Args:
         layers: Blocks of the processor.
         encoder: ``"layer"``: attention and activation; ``"block"``: a whole block (one point set only).
         decoder: The same for the decoder.
-        attention: The attention of encoder, processor and decoder. Others than ``"position"`` are global, and in
-            encoder or decoder need latent, input and output points to be the same.
+        attention: The attention of encoder, processor and decoder. Every kind but ``"position"`` is global; in the
+            encoder or decoder it needs latent, input and output points to be the same.
         positivity: How the length scales are kept positive.
-        lengths: Point spacing and size of the domain, between which length scales start; ``None``: drawn at random,
-            as in the authors' later code.
-        latent_spacing: Spacing of the latent points, where the processor's length scales start; ``None``: that of the
-            input points.
-        moments: Axes of the positions, for position-attention that adds first moments to its averages
-            (:mod:`pitgeo.nn.moments`), in the encoder about the mean of the neighbours, as ``model.pit`` of a
-            configuration does; 0 for averages alone, as in the paper; ``None`` for the axes that the metric has periods
-            of, or else 2.
+        lengths: Point spacing and size of the domain; initial length scales lie between them. ``None``: drawn at
+            random, as in the authors' later code.
+        latent_spacing: Spacing of the latent points, the smallest initial length of the processor; ``None``: that of
+            the input points.
+        moments: Axes of the positions, if position-attention adds first moments to its averages
+            (:mod:`pitgeo.nn.moments`), in the encoder about the mean of the neighbours. This is what ``model.pit`` of
+            a configuration does. 0: averages alone, as in the paper. ``None``: one axis for each period of the metric,
+            or 2 without periods.
 
     Raises:
-        ValueError: If an option is not one of those named.
+        ValueError: If an option has no valid value.
     """
 
     layers: int = 4
@@ -68,7 +68,7 @@ class Body:
             raise ValueError(f"Expected 'moments' to be 0 or the number of axes (got {self.moments})")
 
     def with_moments(self, metric: Metric) -> Body:
-        """The same with a number of axes in ``moments``: 0 where no stage has position-attention to add them to."""
+        """A copy with a number in ``moments`` in place of ``None``; 0 if no stage has position-attention."""
         if "position" not in self.attention:
             return replace(self, moments=0)
         return self if self.moments is not None else replace(self, moments=len(metric.period) or 2)
@@ -82,7 +82,7 @@ class BlockFactory:
         channels: Encoding dimension.
         heads: Heads of every attention layer.
         graphs: Quantiles and metric.
-        body: What the stages are made of.
+        body: Options of the stages.
     """
 
     channels: int
@@ -92,8 +92,8 @@ class BlockFactory:
 
     def make(self, kind: str, attention: Attention, quantile: float | None, about: About = "point") -> nn.Module:
         """A ``"layer"`` or ``"block"``; a quantile makes its position-attention local."""
-        made = self.attention(attention, quantile, about)
-        return {"layer": PaperLayer, "block": PaperBlock}[kind](made, self.channels)
+        layer = self.attention(attention, quantile, about)
+        return {"layer": PaperLayer, "block": PaperBlock}[kind](layer, self.channels)
 
     def attention(self, kind: Attention, quantile: float | None, about: About) -> nn.Module:
         """The attention layer of a stage."""
@@ -109,7 +109,7 @@ class BlockFactory:
         return PositionAttention(c, c, heads, positivity, lengths, metric, moments=moments, moments_about=about)
 
     def lengths(self, quantile: float | None) -> tuple[float, float] | None:
-        """Initial lengths: up to the size of the domain, or of the neighbourhood (as if in the plane)."""
+        """Initial lengths: up to the size of the domain, or of a neighbourhood in the plane with that quantile."""
         if self.body.lengths is None:
             return None
         low, high = self.body.lengths

@@ -1,4 +1,4 @@
-"""What models and layers check alike."""
+"""Checks that models and layers share."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pitgeo.data import PointData
 
 
 def check_counts(**counts: int) -> None:
-    """Raise a ``ValueError`` unless all of these, by name, are at least 1."""
+    """Raise a ``ValueError`` unless all these named counts are at least 1."""
     for name, value in counts.items():
         if value < 1:
             raise ValueError(f"Expected '{name}' to be at least 1 (got {value})")
 
 
 def check_lengths(**lengths: float) -> None:
-    """Raise a ``ValueError`` unless all of these, by name, are positive and finite."""
+    """Raise a ``ValueError`` unless all these named lengths are positive and finite."""
     for name, value in lengths.items():
         if not 0 < value < float("inf"):
             raise ValueError(f"Expected '{name}' to be positive and finite (got {value})")
 
 
 def check_input(data: PointData, channels: int, model: nn.Module) -> None:
-    """Raise a ``ValueError`` unless a model can take the numbers of a sample, whatever its points are.
+    """Raise a ``ValueError`` unless a sample has the channels and the number type of a model.
 
     Args:
         data: The sample or batch.
         channels: Input channels that the model was built for, coordinates and values together.
-        model: The model, or a part of it; its weights say in which precision positions and values are wanted.
+        model: The model, or a part of it; positions and values must have the type of its weights.
 
     Raises:
         ValueError: If the data has other channels or another type than the model, or the model is of half precision.
@@ -40,7 +40,7 @@ def check_input(data: PointData, channels: int, model: nn.Module) -> None:
     dtype = next((weight.dtype for weight in model.parameters() if weight.is_floating_point()), data.pos.dtype)
     if dtype.itemsize < 4:
         raise ValueError(
-            f"Expected a model in single or double precision, as positions need it (got {dtype}); keep its weights "
+            f"Expected a model in single or double precision, which positions need (got {dtype}); convert its weights "
             f"with .float() and call it under torch.autocast, as training.precision = 'bf16' does"
         )
     output = data.points("output")[0].dtype

@@ -1,4 +1,4 @@
-"""Between flat batches, as PyG stores them, and dense ones, as global attention wants them."""
+"""From flat batches, as PyG stores them, to the dense batches that global attention takes, and back."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pitgeo.graphs.checks import batch_pointer
 
 @dataclass(frozen=True, eq=False)
 class DenseLayout:
-    """Where the points of a flat batch lie in a dense one.
+    """The row of every point of a flat batch in a dense one.
 
     Args:
         samples: Number of samples ``B``.
-        width: Points of the largest sample ``N``.
-        place: Row of every flat point in the ``[B * N]`` dense rows; ``None`` if all samples have ``N`` points, when
-            dense is a view of flat.
-        mask: ``[B, N]``, true where a point is; ``None`` if everywhere. An empty sample has its first place true, so
-            that attention over it stays defined.
+        width: Number of points of the largest sample ``N``.
+        place: Row of every flat point in the ``[B * N]`` dense rows; ``None`` if all samples have ``N`` points: then
+            the dense batch is a view of the flat one.
+        mask: ``[B, N]``, true where a point is; ``None`` if everywhere. It is true at the first place of an empty
+            sample, so that attention over that sample stays defined.
     """
 
     samples: int
@@ -52,7 +52,7 @@ class DenseLayout:
         return cls(len(sizes), width, place, torch.arange(width, device=batch.device) < filled.unsqueeze(1))
 
     def dense(self, flat: Tensor) -> Tensor:
-        """``[N_total, C]`` -> ``[B, N, C]``, zeros where there is no point."""
+        """``[N_total, C]`` -> ``[B, N, C]``, with zeros as padding."""
         if self.place is not None:
             flat = flat.new_zeros(self.samples * self.width, flat.shape[-1]).index_copy(0, self.place, flat)
         return flat.reshape(self.samples, self.width, flat.shape[-1])
@@ -64,7 +64,7 @@ class DenseLayout:
 
 
 def centred(pos: Tensor, mask: Tensor | None) -> Tensor:
-    """Positions ``[..., N, D]`` relative to their sample's mean; places without a point at zero."""
+    """Positions ``[..., N, D]`` relative to the mean of their sample; padding is zero."""
     if mask is None:
         return pos - pos.mean(-2, keepdim=True)
     weight = mask.unsqueeze(-1).to(pos.dtype)
@@ -72,7 +72,7 @@ def centred(pos: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def at_least_single(pos: Tensor) -> Tensor:
-    """Positions in float32 or better: distances in half precision are no distances."""
+    """Positions in float32 or better: half precision is too coarse for distances."""
     return pos if pos.element_size() >= 4 else pos.float()
 
 
@@ -83,7 +83,7 @@ def result_type(x: Tensor) -> torch.dtype:
 
 
 def never_empty(mask: Tensor) -> Tensor:
-    """A mask ``[B, N]`` in which a sample without points sees its padding: attention over nothing is undefined."""
+    """The mask ``[B, N]``, true everywhere in a sample without points: attention over no points is undefined."""
     return mask | ~mask.any(-1, keepdim=True)
 
 

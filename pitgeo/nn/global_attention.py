@@ -9,19 +9,19 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from pitgeo.graphs.metric import Metric
+from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty, result_type
 from pitgeo.nn.kernels.dense_attention import dense_attention
 from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, terms
 from pitgeo.nn.kernels.fused import checked_backend, fused_attention, fused_is_exact, position_factors
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import FirstMoments
-from pitgeo.nn.projection import HeadProjection
 
 Backend = Literal["auto", "expansion", "fused", "dense"]
 
 # A weight below exp(-69) = 1e-30 of the largest cannot matter, and denormal numbers are very slow on CPUs.
 _LOWEST_LOGIT = -69.0
-# The expansion is the fastest form while it has this many times fewer terms than the sample has points.
+# The expansion is the fastest form while the sample has this many points for each of its terms.
 _POINTS_PER_TERM = 4
 
 
@@ -31,10 +31,10 @@ class GlobalPositionAttention(nn.Module):
     .. math::
         Y^h = \operatorname{softmax}(-\lambda_h D) \, U W^h
 
-    Heads that look far, next to the size of the domain, take the *expansion*: a sum over moments of the values, exact
-    to rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.kernels.expansion`). Others take the *fused* form, which
-    never holds an :math:`N \times N` matrix either. It uses that a softmax over rows does not see what is constant
-    along a row:
+    Heads with a length scale close to the size of the domain take the *expansion*: a sum over moments of the values,
+    exact to rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.kernels.expansion`). The others take the *fused*
+    form. Neither holds an :math:`N \times N` matrix. The fused form uses that a constant added to a row does not change
+    the softmax over this row:
 
     .. math::
         \operatorname{softmax}_j(-\lambda |p_i - p_j|^2)
@@ -50,12 +50,12 @@ class GlobalPositionAttention(nn.Module):
         lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
         backend: ``"expansion"``, ``"fused"``, ``"dense"``, or ``"auto"``, which chooses for every head: the expansion
-            where it has few enough terms; else fused where that is exact enough; else dense (periodic domains, one
-            mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about 5e-6).
-            The choice is made in every call outside compiled code; compiled code keeps the last one made, there or
-            by :meth:`choose`. ``"auto"`` has no second derivatives; ``"dense"`` has.
-        moments: Axes of the positions, to add first moments to the averages, see :class:`PositionAttention`; the
-            expansion is for 0 alone.
+            if its number of terms is small enough; else fused if that is exact enough; else dense (periodic domains,
+            one mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about
+            5e-6). Every call outside compiled code chooses again; compiled code keeps the last choice of such a call
+            or of :meth:`choose`. ``"auto"`` has no second derivatives; ``"dense"`` has.
+        moments: Axes of the positions, to add first moments to the averages, see :class:`PositionAttention`; with
+            moments, the expansion is not used.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -64,9 +64,9 @@ class GlobalPositionAttention(nn.Module):
         - **output** ``[B, N, out_channels]``.
 
     Raises:
-        ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or another form than the dense one
-            is asked for on a periodic domain; if the expansion is asked for with moments, or where it would need too
-            many terms; if ``moments`` are not of as many axes as positions or periods.
+        ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or a periodic domain is given with
+            a form other than dense; if the expansion is requested with moments, or would need too many terms; if
+            positions or periods have another number of axes than ``moments``.
 
     Example:
         >>> GlobalPositionAttention(8, 16, heads=2)(torch.rand(3, 50, 8), torch.rand(3, 50, 2)).shape
@@ -93,10 +93,12 @@ class GlobalPositionAttention(nn.Module):
         self.moments = FirstMoments(out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
         if moments and backend == "expansion":
-            raise ValueError("Expected another 'backend' than 'expansion' with 'moments' (got it); take 'auto'")
+            raise ValueError(
+                "Expected a 'backend' other than 'expansion' with 'moments' (got 'expansion'); take 'auto'"
+            )
         self.backend = checked_backend(backend, self.metric, ("auto", "expansion", "fused", "dense"))
         self.is_fused = backend == "fused"
-        self.expanded: list[int] = []  # the heads that take the expansion
+        self.expanded: list[int] = []  # heads that take the expansion
         self.degree = 0  # of the expansion
 
     def reset_parameters(self) -> None:
@@ -147,16 +149,16 @@ class GlobalPositionAttention(nn.Module):
 
     @torch.no_grad()
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
-        """Decide which form each head takes in compiled code: a function of the length scales and of the positions.
+        """Choose the form of each head, from the length scales and the positions; compiled code keeps this choice.
 
         Args:
             pos: Positions, as in a call.
-            mask: Where they are, as in a call.
-            slack: How much higher than it must be the degree of an expansion may stay, since another one is compiled
-                anew.
+            mask: Mask of the points, as in a call.
+            slack: How far the degree of an expansion may stay above the necessary one: a new degree means that the
+                layer is compiled again.
 
         Raises:
-            ValueError: If the expansion is asked for where it would need too many terms.
+            ValueError: If the expansion is requested and would need too many terms.
         """
         pos, before = at_least_single(pos), (self.expanded, self.degree)
         if self.backend == "auto":
@@ -171,8 +173,8 @@ class GlobalPositionAttention(nn.Module):
             degree = degree_for(2 * scale * reach, torch.finfo(pos.dtype).eps / 2)
             if self.backend == "expansion" and degree is None:
                 raise ValueError(
-                    f"Expected length scales that an expansion can reach (got lambda = {scale:.3g} for head {head}, on "
-                    f"points up to {reach**0.5:.3g} from their mean); use the backend 'auto'"
+                    f"Expected length scales large enough for an expansion (got lambda = {scale:.3g} for head {head}, "
+                    f"on points up to {reach**0.5:.3g} from their mean); use the backend 'auto'"
                 )
             if degree is not None and (
                 self.backend == "expansion" or terms(degree, dimension) * _POINTS_PER_TERM <= points

@@ -25,15 +25,15 @@ class LengthScale(nn.Module):
 
     for ``"square"``, ``"tan"`` and ``"sine_tan"``, with :math:`\ell` the trained parameter ``raw``. The ``"tan"`` form
     is projected: the forward pass uses the nearest value inside the interval, and :func:`project_`, called after each
-    optimiser step, moves the parameter itself there. Weights are :math:`\exp(-\lambda |p - q|^2 / c)`, with
+    optimiser step, moves the parameter into the interval. Weights are :math:`\exp(-\lambda |p - q|^2 / c)`, with
     :math:`c` the metric's divisor.
 
     Args:
         heads: Number of length scales.
-        positivity: Which form keeps :math:`\lambda` positive.
-        lengths: Smallest and largest initial :math:`\sqrt{c / \lambda}`, spread evenly in the logarithm over the
-            heads (one head: their geometric mean); ``None`` draws :math:`\ell` from U[0, 1], which suits a unit box.
-        divisor: What the metric divides squared distances by, :math:`c`.
+        positivity: The form that keeps :math:`\lambda` positive.
+        lengths: Smallest and largest initial :math:`\sqrt{c / \lambda}`; heads lie between them at equal steps of the
+            logarithm (a single head at the geometric mean). ``None`` draws :math:`\ell` from U[0, 1], for a unit box.
+        divisor: The metric's divisor of squared distances, :math:`c`.
 
     Shapes:
         - **output** ``[heads]``.
@@ -70,7 +70,7 @@ class LengthScale(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw or set the initial values again."""
+        """Set or draw the initial values again."""
         with torch.no_grad():
             if self.initial_lengths is None:
                 self.raw.uniform_(0, 1)
@@ -93,7 +93,7 @@ class LengthScale(nn.Module):
             return self.raw.square()
         if self.positivity == "tan":
             inside = self.raw.detach().clamp(0.0, _TAN_LIMIT)
-            return torch.tan(inside + (self.raw - self.raw.detach()))  # the slope there, even from outside
+            return torch.tan(inside + (self.raw - self.raw.detach()))  # the gradient of the nearest point inside
         return torch.tan(_SINE * (1 + torch.sin(self.raw)))
 
     def project_(self) -> None:
@@ -108,7 +108,7 @@ class LengthScale(nn.Module):
         return math.sqrt(self.divisor) * cast(Tensor, self()).rsqrt()
 
     def to_lengths(self, scale: Tensor) -> Tensor:
-        r"""The same from values of :math:`\lambda`, to compute with: finite, with a gradient, where it is 0."""
+        r"""The lengths of given :math:`\lambda`, with a gradient; finite also where :math:`\lambda` is 0."""
         return math.sqrt(self.divisor) * scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt()
 
     def extra_repr(self) -> str:

@@ -1,4 +1,4 @@
-"""A model whose output points do not see each other: asked for some of them at a time."""
+"""Models whose output points do not depend on each other, so that they can be computed in parts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 
 Rows = slice | Tensor | None
-"""Numbers of some output points: a range, a tensor ``[m]`` that does not decrease, or ``None`` for all."""
+"""Numbers of some output points: a range, an ascending tensor ``[m]``, or ``None`` for all."""
 
 
 class LocalDecoder(nn.Module, ABC):
-    r"""A model in two steps: what all output points need of a sample, and the value at each of them from that.
+    r"""A model in two steps: a code of the sample, then the value at each output point from this code.
 
     .. math:: c = \operatorname{encode}(p, x), \qquad y_i = \operatorname{decode}(c, p'_i)
 
-    No value depends on other output points :math:`p'`, so training may take its loss from some of them
-    (``training.query_points``), and prediction takes those of a large mesh in parts. A model of this kind derives from
-    this class and has the two methods.
+    No value depends on other output points :math:`p'`. So training may take its loss from some of them
+    (``training.query_points``), and prediction takes those of a large mesh in parts. A subclass implements ``encode``
+    and ``decode``.
 
     Example:
         >>> class Mean(LocalDecoder):
@@ -38,27 +38,27 @@ class LocalDecoder(nn.Module, ABC):
 
     @property
     def has_local_decoder(self) -> bool:
-        """Whether an output point's value depends on no other output point, so that they may be taken in parts."""
+        """Whether the value at an output point depends on no other output point."""
         return True
 
     @abstractmethod
     def encode(self, data: PointData) -> Any:
-        """What the values at all output points are made of; it does not grow with their number."""
+        """The code from which all output points are decoded; its size does not depend on their number."""
 
     @abstractmethod
     def decode(self, data: PointData, code: Any, rows: Rows = None) -> Tensor:
         """Values ``[m, K]`` (or ``[B, m, K]`` on a shared mesh) at some of the output points."""
 
     def forward(self, data: PointData, rows: Tensor | None = None) -> Tensor:
-        """Values at the output points, or at those of the numbers ``rows`` ``[m]``, not decreasing, alone."""
+        """Values at the output points, or at those with the numbers ``rows`` ``[m]`` (ascending)."""
         return self.decode(data, self.encode(data), rows)
 
     def in_chunks(self, data: PointData, size: int) -> Tensor:
-        """Values at the output points of one sample, at most so many points at a time: the same, in less memory.
+        """Values at the output points of one sample, some points after others: the same result in less memory.
 
         Args:
             data: The sample.
-            size: Points at a time.
+            size: Largest number of points at a time.
         """
         code = self.encode(data)
         return in_parts(lambda rows: self.decode(data, code, rows), len(data.points("output")[0]), size)

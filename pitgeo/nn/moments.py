@@ -1,36 +1,36 @@
-r"""First moments: what lets an average over neighbours know in which direction a value lies.
+r"""First moments: with them, a weighted average over neighbours can represent gradients.
 
-With :math:`\alpha^h_{ij}` the weights of a position-attention head that looks :math:`\ell_h` far, and
-:math:`v_j^h = W^h x_j` what it averages,
+With :math:`\alpha^h_{ij}` the weights of a position-attention head of length :math:`\ell_h`, and
+:math:`v_j^h = W^h x_j` the values that it averages,
 
 .. math::
     y_i = \bigoplus_h \sum_j \alpha^h_{ij} v_j^h
         + \sum_{h, a} W_a^h \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} \, \hat v_j^h
 
-with :math:`\bigoplus` the concatenation of heads, and :math:`\hat v` the first of the values of a head: as many as
-double its sums, but at most half of the values, and at least one. It is still linear in the values, with weights that
-see distances alone, but not symmetric any more: gradients are within reach, as they are of moving least squares, and so
-is where the mesh ends. Written out,
+with :math:`\bigoplus` the concatenation of heads, and :math:`\hat v` the first values of a head: as many as double its
+sums, but at most half of the values, and at least one. The layer stays linear in the values, and its weights depend on
+distances alone. But it is not symmetric any more: it can represent gradients, as moving least squares can, and the
+boundary of the mesh. Written out,
 
 .. math::
     \sum_j \alpha^h_{ij} (p_j - p_i)_a \hat v_j^h
         = \sum_j \alpha^h_{ij} p_{ja} \hat v_j^h - p_{ia} \sum_j \alpha^h_{ij} \hat v_j^h,
 
-so that averages of a few more values do it, and no layer needs other sums. Along an axis of period :math:`L`,
-:math:`\tfrac{L}{2 \pi} \sin \tfrac{2 \pi}{L} (p_j - p_i)_a` takes the place of the difference, for the same reason.
+so moments are averages too, of additional values. Along an axis of period :math:`L`,
+:math:`\tfrac{L}{2 \pi} \sin \tfrac{2 \pi}{L} (p_j - p_i)_a` replaces the difference, which splits in the same way.
 
-Neighbours on a coarse grid lie lopsided about a point that is not one of it: then even the moment of a constant is not
-zero, and changes with the grid. Where sources come at many resolutions, as an encoder's do, it is taken apart, and has
-matrices :math:`V_a^h` of its own, which start at 0. With :math:`\bar v_i^h = \sum_j \alpha^h_{ij} \hat v_j^h`,
+Around a point between the nodes of a coarse grid, neighbours are not symmetric: even the moment of a constant is not
+zero, and changes with the grid. Where sources have different resolutions, as in an encoder, this moment is separated
+and gets matrices :math:`V_a^h` of its own, initially 0. With :math:`\bar v_i^h = \sum_j \alpha^h_{ij} \hat v_j^h`,
 
 .. math::
     \dots + \sum_{h, a} W_a^h \Bigl( \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} \hat v_j^h
         - o_{ia}^h \bar v_i^h \Bigr) + \sum_{h, a} V_a^h \, o_{ia}^h \bar v_i^h,
     \qquad o_{ia}^h = \sum_j \alpha^h_{ij} \frac{(p_j - p_i)_a}{\ell_h} .
 
-In the first of the two sums a constant does not show: they are moments about the mean of the neighbours, as the head
-weighs them (along an axis with a period, covariances with the sine). The second says where that mean lies, and so where
-the mesh ends. With :math:`V = W` it is the form above.
+The first of the two sums has the moments about the weighted mean of the neighbours, in which constants vanish (along a
+periodic axis, covariances with the sine). The second sum has the position of that mean, and so shows where the mesh
+ends. With :math:`V = W` the result is the form above.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ About = Literal["point", "mean"]
 
 
 class FirstMoments(nn.Module):
-    """The matrices :math:`W_a^h`, and :math:`V_a^h` if there are any, and what has to be averaged for the moments.
+    """The matrices :math:`W_a^h`, and :math:`V_a^h` if there are any, and the values to be averaged for the moments.
 
-    At the start :math:`W` is He-normal for as many inputs as both have together, and :math:`V` is 0.
+    Initially :math:`W` is He-normal, for the number of inputs of both matrices together, and :math:`V` is 0.
 
     Args:
         out_channels: Size of all heads' values together, and of the results; divisible by ``heads``.
         heads: Number of heads.
         axes: Axes of the positions.
         metric: Periods of the domain.
-        about: ``"point"``: moments about the point that looks; ``"mean"``: about the mean of its neighbours, and where
-            that is, through matrices of their own.
+        about: ``"point"``: moments about the target point; ``"mean"``: about the mean of its neighbours, and the
+            position of that mean through matrices of its own.
 
     Raises:
-        ValueError: If ``axes`` is not positive or does not go with the periods.
+        ValueError: If ``axes`` is not positive, or there is another number of periods.
     """
 
     def __init__(self, out_channels: int, heads: int, axes: int, metric: Metric, about: About = "point") -> None:
@@ -86,15 +86,15 @@ class FirstMoments(nn.Module):
                 self.weight.chunk(2, 1)[1].zero_()
 
     def expand(self, value: Tensor, pos: Tensor) -> Tensor:
-        """What to average, in the type of the positions.
+        """The values to average: those of the heads, then those that moments need; in the type of the positions.
 
         Args:
             value: :math:`W x` of some heads, ``[..., N, some * C]``.
-            pos: Source positions ``[..., N, D]``, from the origin that :meth:`contract` is given them from.
+            pos: Source positions ``[..., N, D]``, about the same origin as the targets of :meth:`contract`.
 
         Returns:
-            ``[..., N, some, C + parts * K]``, with 1 part for every axis, or 2 where it has a period, and ``K`` the
-            values that have moments, a constant among them if that is taken apart.
+            ``[..., N, some, C + parts * K]``, with 1 part for every axis, or 2 for a periodic one, and ``K`` the
+            number of values that have moments, with ``about="mean"`` including the constant 1.
 
         Raises:
             ValueError: If the positions have another number of axes.
@@ -107,36 +107,36 @@ class FirstMoments(nn.Module):
         value = value.to(pos.dtype).unflatten(-1, (-1, self.channels))
         chosen, parts = self._with_moments(value), [value]
         with torch.autocast(pos.device.type, enabled=False):
-            for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
+            for period, coordinate in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
-                    parts.append(place * chosen)
+                    parts.append(coordinate * chosen)
                 else:
-                    angle, reach = place * (2 * math.pi / period), period / (2 * math.pi)
-                    parts += [reach * angle.sin() * chosen, reach * angle.cos() * chosen]
+                    angle, radius = coordinate * (2 * math.pi / period), period / (2 * math.pi)
+                    parts += [radius * angle.sin() * chosen, radius * angle.cos() * chosen]
         return torch.cat(parts, -1)
 
     def contract(self, sums: Tensor, pos: Tensor, lengths: Tensor, heads: slice = slice(None)) -> tuple[Tensor, Tensor]:
-        """From averages of what :meth:`expand` gave to those of the values, and what moments add to results.
+        """The averages of the values, and the contribution of the moments, from averages of :meth:`expand`.
 
         Args:
             sums: The averages ``[..., M, some, C + parts * K]`` of some heads.
             pos: Target positions ``[..., M, D]``.
-            lengths: How far each head looks, ``[heads]``, of all heads.
-            heads: Which heads they are.
+            lengths: The lengths ``[heads]`` of all heads.
+            heads: The heads that ``sums`` has.
 
         Returns:
-            ``[..., M, some * C]``, the part of the results that these heads average, and ``[..., M, heads * C]``, what
-            their moments add to all of it.
+            ``[..., M, some * C]``, the averages of these heads, and ``[..., M, heads * C]``, the contribution of their
+            moments to the results of all heads.
         """
         value, rest = sums.split([self.channels, sums.shape[-1] - self.channels], -1)
         chosen = self._with_moments(value)
         moments, parts = [], iter(rest.split(chosen.shape[-1], -1))
         with torch.autocast(pos.device.type, enabled=False):
-            for period, place in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
+            for period, coordinate in zip(self.periods, pos.unsqueeze(-2).split(1, -1), strict=True):
                 if period == 0:
-                    moments.append(torch.addcmul(next(parts), place, chosen, value=-1))
+                    moments.append(torch.addcmul(next(parts), coordinate, chosen, value=-1))
                 else:
-                    angle = place * (2 * math.pi / period)
+                    angle = coordinate * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
             firsts = torch.stack(moments, -3)  # [..., M, D, some, K]
             if self.is_apart:
@@ -147,6 +147,6 @@ class FirstMoments(nn.Module):
         return value.flatten(-2), linear(firsts.flatten(-3), weight)
 
     def _with_moments(self, value: Tensor) -> Tensor:
-        """What has moments of values ``[..., C]``: some of them, and 1 if that is taken apart."""
+        """The values that have moments, of ``[..., C]``; with ``about="mean"``, the constant 1 after them."""
         chosen = value[..., : self.moment_channels]
         return pad(chosen, (0, 1), value=1.0) if self.is_apart else chosen

@@ -17,14 +17,13 @@ from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.body import BlockFactory, Body
 from pitgeo.nn.checks import check_input
 from pitgeo.nn.global_attention import GlobalPositionAttention
-from pitgeo.nn.latent_code import LatentCode
-from pitgeo.nn.latent_points import LatentPoints, center_of, positions_about
+from pitgeo.nn.latent import LatentCode, LatentPoints, center_of, positions_about
 from pitgeo.nn.length_scale import length_table
 from pitgeo.nn.local_decoder import LocalDecoder, Rows, in_parts
 from pitgeo.nn.recompute import recomputed
 from pitgeo.nn.self_attention import SelfPositionAttention
 
-_SLACK = 4  # degrees that an expansion in compiled code may have above what it needs
+_SLACK = 4  # how far the degree of an expansion in compiled code may be above the necessary one
 
 
 class PiT(LocalDecoder):
@@ -36,8 +35,8 @@ class PiT(LocalDecoder):
             U \leftarrow \sigma(\operatorname{MLP}(h) + \operatorname{Linear}(U)) \right] \\
         \text{Decoder} &= \operatorname{MLP} \circ \, \sigma \circ \operatorname{LocPosAtt}
 
-    with :math:`\sigma` the GELU. Input channels are the coordinates of a point, then its values. Graphs that the data
-    does not carry are built on the way, so any output points can be asked for.
+    with :math:`\sigma` the GELU. Input channels are the coordinates of a point, then its values. The model builds the
+    graphs that the data lacks, so output points may be anywhere.
 
     Args:
         in_channels: Coordinates and values of an input point together.
@@ -46,13 +45,13 @@ class PiT(LocalDecoder):
         heads: Heads of every attention layer.
         graphs: Quantiles of encoder and decoder, and the metric; a quantile for ``output`` adds one block of local
             attention among the output points, as in the paper's InviscidBurgers and ShockTube. With ``quadrature``,
-            the encoder's averages are over the domain, however dense the input points are where.
-        body: What the stages are made of; by default as ``model.pit`` of a configuration, with first moments, for
-            positions in the plane. ``Body(moments=3)`` is for those in space, ``Body(moments=0)`` the paper's.
+            the encoder averages over the domain, whatever the local density of the input points.
+        body: Options of the stages; the default has first moments, like ``model.pit`` of a configuration, for
+            positions in the plane. ``Body(moments=3)`` is for positions in space, ``Body(moments=0)`` for the paper's.
 
     Attributes:
-        checkpoint_activations: Whether training keeps the inputs of stages alone, and computes the rest again in the
-            backward pass: the same results in less memory and more time. False unless it is set.
+        checkpoint_activations: Whether training keeps only the inputs of stages, and computes the rest again in the
+            backward pass: the same results in less memory and more time. ``False`` at first.
 
     Shapes:
         - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``; ``[B, N, in_channels - D]`` for samples on one
@@ -180,10 +179,10 @@ class PiT(LocalDecoder):
         return cast(Tensor, stage(*inputs))
 
     def prepare(self, data: PointData) -> PointData:
-        """A copy with all that numbers of points and values decide, which compiled code cannot.
+        """A copy that a compiled model can take: everything that depends on positions is decided before the call.
 
-        These are missing graphs, the layout of the latent points and, kept in the layers, the form that each head of
-        global attention takes. Call it on every batch, on the device of the model, before a compiled model.
+        The copy has the missing graphs and the layout of the latent points; the layers keep the form that each head of
+        global attention takes. Call this method for every batch, on the device of the model.
 
         Args:
             data: The sample or batch.
@@ -205,17 +204,17 @@ class PiT(LocalDecoder):
 
     @property
     def has_local_decoder(self) -> bool:
-        """Whether an output point's value depends on no other output point, so that they may be taken in parts."""
+        """Whether the value at an output point depends on no other output point."""
         return self.body.attention[2] == "position" and self.body.decoder == "layer" and self.output is None
 
     def in_chunks(self, data: PointData, size: int, graph: Callable[[slice], Neighborhood] | None = None) -> Tensor:
-        """Values at the output points of one sample, at most so many points at a time: the same, in less memory.
+        """Values at the output points of one sample, some points after others: the same result in less memory.
 
         Args:
             data: The sample.
-            size: Points at a time.
-            graph: The decoder's graph for some of the output points, if it is not to be the sample's own, or found
-                where the points of the sample are.
+            size: Largest number of points at a time.
+            graph: Gives the decoder's graph for some of the output points; by default the graph of the sample, or a
+                new one.
 
         Raises:
             ValueError: If output points depend on each other.
@@ -233,7 +232,7 @@ class PiT(LocalDecoder):
     def _check_local(self) -> None:
         if not self.has_local_decoder:
             raise ValueError(
-                "Expected a decoder in which output points do not depend on each other, to take some of them alone "
+                "Expected a decoder in which output points do not depend on each other, to compute only some of them "
                 "(got global attention, a whole block or a graph of output points); take position-attention in a "
                 "'layer' without an output graph"
             )

@@ -1,4 +1,4 @@
-"""A pointwise network: the control that sees one point at a time."""
+"""A pointwise network: a control in which every point depends on itself alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pitgeo.nn.local_decoder import LocalDecoder, Rows
 
 
 class PointwiseMLP(LocalDecoder):
-    r"""The same MLP at every point: no point sees another.
+    r"""The same MLP at every point: no point depends on another.
 
     .. math:: y_i = \operatorname{MLP}(p_i, x_i)
 
@@ -46,7 +46,7 @@ class PointwiseMLP(LocalDecoder):
         self.network = nn.Sequential(*hidden, nn.Linear(channels, out_channels))
 
     def encode(self, data: PointData) -> None:
-        """Nothing: a point's own values are all there is to know."""
+        """No code: the value at a point depends on its own input alone."""
         check_input(data, self.in_channels, self)
         if not data.coincide("input", "output"):
             raise ValueError("Expected output points that are the input points with a pointwise model (got others)")

@@ -12,16 +12,16 @@ from torch_geometric.nn import MessagePassing
 
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.neighborhood import Neighborhood, check_edge_index
+from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, result_type
 from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, message_softmax
 from pitgeo.nn.kernels.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
-from pitgeo.nn.projection import HeadProjection
 from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighted_edges
 
 _ALL = slice(None)  # heads
-_EDGES_AT_ONCE = 2**20  # where no gradient is wanted: results are the same, memory is bounded
+_EDGES_AT_ONCE = 2**20  # without gradients, larger graphs go in parts: the same results in bounded memory
 
 
 class PositionAttention(MessagePassing):  # type: ignore[misc]
@@ -45,13 +45,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         backend: ``"fused"`` never materialises messages and sums in place; ``"reference"`` is PyG's message passing,
             slower, for second derivatives, for programs exported by torch, and for PyG's explainers (which switch to
             it by themselves). The compiler takes both as they are.
-        moments: Axes of the positions, to add first moments, of some of every head's values, to the averages
-            (:mod:`pitgeo.nn.moments`): gradients come within reach, for up to twice the sums; positions may then be
-            shifted, but not turned. Those of all samples of a batch should be about one origin, lest single precision
-            suffer. 0, as in the paper: none.
-        moments_about: ``"point"``, or ``"mean"`` where sources come at other resolutions than those of the training:
-            what the moment of a constant adds, which depends on how the neighbours happen to lie, is taken apart, for
-            one more sum an axis.
+        moments: Axes of the positions, to add first moments of some of every head's values to the averages
+            (:mod:`pitgeo.nn.moments`): the layer can represent gradients, for up to twice the sums. Results then stay
+            the same under shifts of all positions, but not under rotations. The samples of a batch should have one
+            origin, because single precision loses digits otherwise. 0: no moments, as in the paper.
+        moments_about: ``"point"``, or ``"mean"`` for sources at other resolutions than in training: the moment of a
+            constant, which depends on the arrangement of the neighbours, is separated, for one more sum an axis.
 
     Shapes:
         - **x** ``[N, in_channels]``, or ``[B, N, in_channels]`` for ``B`` samples on one shared mesh, whose weights
@@ -59,14 +58,14 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         - **pos** ``[N, D]``, or a pair ``([N, D], [M, D])`` for sources and targets.
         - **edge_index** ``[2, E]``: sources, then targets; or a :class:`~pitgeo.graphs.neighborhood.Neighborhood`,
           which needs no sorting.
-        - **quadrature** ``[N]``, or ``None``: how much of the domain each source stands for, positive. Weights are
-          then :math:`\propto w_j \exp(-\lambda_h D(p_i, p_j))`, and averages do not lean to where points are dense
-          (:func:`~pitgeo.graphs.quadrature.quadrature_weights`).
+        - **quadrature** ``[N]``, or ``None``: the share of the domain that each source stands for, positive. Weights
+          are then :math:`\propto w_j \exp(-\lambda_h D(p_i, p_j))`, so that averages do not depend on the density of
+          points (:func:`~pitgeo.graphs.quadrature.quadrature_weights`).
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``); a target without an edge gets zeros.
 
     Raises:
-        ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or ``moments`` are not of as many
-            axes as positions or periods.
+        ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or positions or periods have
+            another number of axes than ``moments``.
 
     Example:
         >>> from pitgeo.graphs.neighbors import quantile
@@ -134,8 +133,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             weights = self._weights(sources, targets, graph)
             value = self._values(x, sources, _ALL)
             out = domain_averages(lambda value: attend(value, weights, graph), value, heads, quadrature)
-            given = weighted_edges(weights, graph.edge_index, graph.num_targets, quadrature)
-            return self._results(out, sources, targets, result_type(x)), _as_given(edge_index, graph, order, given)
+            weights = weighted_edges(weights, graph.edge_index, graph.num_targets, quadrature)
+            edges_and_weights = _in_caller_order(edge_index, graph, order, weights)
+            return self._results(out, sources, targets, result_type(x)), edges_and_weights
         if self._goes_in_parts(graph):
             return self._in_parts(x, sources, targets, graph, quadrature)
         average = partial(self._attend, sources=sources, targets=targets, graph=graph, heads=_ALL)
@@ -145,22 +145,22 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
-        """The same, some targets after others; with moments, which make several values of one, head by head as well."""
+        """Results, some targets after others; with moments also head by head, because they multiply the values."""
         average = partial(self._attend_in_parts, sources=sources, targets=targets, graph=graph)
         if self.moments is None:
-            whole = partial(average, heads=_ALL)
-            return domain_averages(whole, self._values(x, sources, _ALL), self.value.heads, quadrature)
+            average_all = partial(average, heads=_ALL)
+            return domain_averages(average_all, self._values(x, sources, _ALL), self.value.heads, quadrature)
         values, added = [], torch.zeros((), device=x.device)
-        for head in range(self.value.heads):
-            one = slice(head, head + 1)
-            sums = domain_averages(partial(average, heads=one), self._values(x, sources, one), 1, quadrature)
-            value, more = self._contracted(self.moments, sums, sources, targets, one)
+        for number in range(self.value.heads):
+            head = slice(number, number + 1)
+            sums = domain_averages(partial(average, heads=head), self._values(x, sources, head), 1, quadrature)
+            value, contribution = self._contracted(self.moments, sums, sources, targets, head)
             values.append(value)
-            added = added + more
+            added = added + contribution
         return (torch.cat(values, -1) + added).to(result_type(x))
 
     def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
-        """What some of the heads average."""
+        """The values that some of the heads average."""
         if self.moments is None:
             return cast(Tensor, self.value(x))
         value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
@@ -168,7 +168,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return self.moments.expand(value, sources - sources.mean(0)).flatten(-2)
 
     def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
-        """From averages to results."""
+        """Results from averages."""
         if self.moments is None:
             return sums
         value, added = self._contracted(self.moments, sums, sources, targets, _ALL)
@@ -184,7 +184,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return moments.contract(sums, targets - sources.mean(0), lengths, heads)
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
-        """What one source sends to one target, summed in float32 at least; used by the reference path alone."""
+        """The message of every edge, to be summed in float32 at least; only the reference path uses it."""
         heads = x_j.unflatten(-1, (self.value.heads, -1))
         return cast(Tensor, (heads * weights.unsqueeze(-1)).flatten(-2))
 
@@ -194,7 +194,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         edge_index: Tensor | Neighborhood,
         quadrature: Tensor | None = None,
     ) -> Tensor:
-        """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; they sum to 1 a target."""
+        """The weight of every edge and head, ``[E, heads]``, in the order of ``edge_index``; 1 in sum at a target."""
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         check_quadrature(quadrature, sources)
         if self.backend == "reference":
@@ -204,10 +204,10 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         weights = weighted_edges(
             self._weights(sources, targets, graph), graph.edge_index, graph.num_targets, quadrature
         )
-        return _as_given(edge_index, graph, order, weights)[1]
+        return _in_caller_order(edge_index, graph, order, weights)[1]
 
     def _goes_in_parts(self, graph: Neighborhood) -> bool:
-        """Whether targets are taken some at a time."""
+        """Whether the layer takes some targets after others."""
         if torch.compiler.is_compiling() or torch.is_grad_enabled():
             return False
         return graph.num_edges > _EDGES_AT_ONCE
@@ -256,7 +256,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
 
 
-def _as_given(
+def _in_caller_order(
     edge_index: Tensor | Neighborhood, graph: Neighborhood, order: Tensor | None, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Edges and their weights in the order that the caller gave the edges in."""
@@ -266,7 +266,7 @@ def _as_given(
 
 
 def _edges(edge_index: Tensor | Neighborhood, num_sources: int, num_targets: int) -> Tensor:
-    """PyG's form of a graph, in the order that the caller gave it in: PyG's masks of edges are in that order."""
+    """PyG's form of a graph, in the order of the caller: PyG's masks of edges have that order."""
     if isinstance(edge_index, Neighborhood):
         return _checked(edge_index, num_sources, num_targets).edge_index
     check_edge_index(edge_index, num_sources, num_targets)

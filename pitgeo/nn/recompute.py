@@ -1,4 +1,4 @@
-"""Activations that are computed again in the backward pass, to hold fewer of them."""
+"""Stages that run again in the backward pass, so that their activations take no memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _IS_RECOMPUTED: ContextVar[bool] = ContextVar("pitgeo_is_recomputed", default=Fa
 
 
 def recomputed(stage: Callable[..., Tensor], *inputs: Any) -> Tensor:
-    """The result of a stage, of which only the inputs are kept; the backward pass runs the stage again.
+    """The result of a stage that keeps only its inputs; the backward pass runs the stage again.
 
-    Results and gradients are the same to the last bit, as all of pitgeo's stages give the same twice.
+    Results and gradients are bit-identical, because pitgeo's stages are deterministic.
 
     Args:
         stage: A module or function.
-        inputs: What it is called with.
+        inputs: The arguments of the stage.
 
     Example:
         >>> import torch
@@ -30,13 +30,13 @@ def recomputed(stage: Callable[..., Tensor], *inputs: Any) -> Tensor:
         >>> bool((x.grad == x.exp()).all())
         True
     """
-    if torch.compiler.is_compiling():  # the compiler marks what to compute again in contexts of its own
+    if torch.compiler.is_compiling():  # the compiler uses contexts of its own
         return cast(Tensor, checkpoint(stage, *inputs, use_reentrant=False))
     return cast(Tensor, checkpoint(stage, *inputs, use_reentrant=False, context_fn=_contexts))
 
 
 def is_recomputed() -> bool:
-    """Whether the code that asks runs inside :func:`recomputed`, which then decides what is kept."""
+    """Whether the caller runs inside :func:`recomputed`, which decides what is kept."""
     return _IS_RECOMPUTED.get()
 
 

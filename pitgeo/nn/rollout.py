@@ -11,13 +11,13 @@ from pitgeo.data import PointData
 
 
 def check_window(steps: int, size: int) -> None:
-    """Raise a ``ValueError`` unless windows of so many steps are together all of a series, every step once."""
+    """Raise a ``ValueError`` unless windows of ``size`` steps divide a series of ``steps`` steps."""
     if steps % size:
         raise ValueError(f"Expected training.window to divide the {steps} steps of a series (got {size})")
 
 
 class Rollout(nn.Module):
-    r"""Predict step after step, each from the last ones, its own predictions among them.
+    r"""Predict a series step by step, each step from the last ones, predictions included.
 
     .. math::
         u_{t + 1} = \mathcal{G}(u_{t - T + 1}, \dots, u_t), \qquad t = T, \dots, T + K - 1
@@ -25,8 +25,8 @@ class Rollout(nn.Module):
     Gradients go through all steps.
 
     Args:
-        model: Takes samples with ``T`` input values, the last steps, oldest first; gives the next one.
-        steps: How many steps ``K`` to predict.
+        model: Takes samples with ``T`` input values, the last steps, oldest first; gives the next step.
+        steps: Number of steps to predict, ``K``.
 
     Shapes:
         - **data.x** ``[N, T]``, or ``[B, N, T]`` on a shared mesh.
@@ -48,7 +48,7 @@ class Rollout(nn.Module):
         self.steps = steps
 
     def forward(self, data: PointData) -> Tensor:
-        """All steps; of a window of a series (:mod:`pitgeo.training.window`) as many as ``data.window`` says."""
+        """All steps; for a window of a series (:mod:`pitgeo.training.window`) only ``data.window`` steps."""
         if not data.coincide("input", "output"):
             raise ValueError(
                 "Expected output points that are the input points where predictions become inputs (got others)"

@@ -1,4 +1,4 @@
-"""Self-attention on dense batches: by values alone, and by values and positions together."""
+"""Self-attention on dense batches: weights from values alone, or from values and distances."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from pitgeo.graphs.metric import Metric
+from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, check_dense
 from pitgeo.nn.kernels.fused import checked_backend, fused_attention, fused_is_exact, key_mask, position_factors
 from pitgeo.nn.length_scale import LengthScale, Positivity
-from pitgeo.nn.projection import HeadProjection
 
 
 class SelfAttention(nn.Module):
@@ -82,8 +82,8 @@ class SelfPositionAttention(SelfAttention):
         positivity: How :math:`\lambda > 0` is kept.
         lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
-        backend: ``"fused"``, ``"dense"``, or ``"auto"``: fused where that is exact enough, else dense. The choice is
-            made in every call outside compiled code; compiled code keeps the last one made, there or by :meth:`choose`.
+        backend: ``"fused"``, ``"dense"``, or ``"auto"``: fused if that is exact enough, else dense. Every call outside
+            compiled code chooses again; compiled code keeps the last choice of such a call or of :meth:`choose`.
 
     Shapes:
         - **x**, **pos**, **mask**, **output** as in :class:`GlobalPositionAttention`.
@@ -148,6 +148,6 @@ class SelfPositionAttention(SelfAttention):
         return out.transpose(1, 2).flatten(2)
 
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
-        """Decide which form compiled code takes, see :meth:`GlobalPositionAttention.choose`; ``slack`` is not used."""
+        """Choose the form, see :meth:`GlobalPositionAttention.choose`; ``slack`` is not used."""
         if self.backend == "auto":
             self.is_fused = fused_is_exact(self.metric, self.scale(), pos, mask)

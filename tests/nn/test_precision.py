@@ -207,5 +207,5 @@ def test_a_model_in_half_precision_is_refused(is_data_half):
     data = meshes()
     if is_data_half:
         data = data.apply(lambda value: value.bfloat16() if value.is_floating_point() else value)
-    with pytest.raises(ValueError, match=r"as positions need it \(got torch.bfloat16\).*training.precision = 'bf16'"):
+    with pytest.raises(ValueError, match=r"which positions need \(got torch.bfloat16\).*training.precision = 'bf16'"):
         pit(dtype=torch.bfloat16)(data)

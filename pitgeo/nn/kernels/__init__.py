@@ -1,1 +1,1 @@
-"""Fast paths of position-attention: sums over edges, fused and dense products, an expansion. Tests hold slow twins."""
+"""Fast paths of position-attention: sums over edges, fused and dense products, an expansion. Tests have slow twins."""

@@ -1,13 +1,13 @@
-r"""Global position-attention with a matrix of weights, as one operator, where positions have no gradient.
+r"""Global position-attention with a matrix of weights, as one operator, for positions without a gradient.
 
-A point is nearest to itself, so no logit is above 0 and the exponentials need no maximum. With :math:`s` the gradient
-of the output :math:`y`, :math:`E_{ij} = e^{-\lambda D_{ij}}` and :math:`n_i = \sum_j E_{ij}`,
+No logit is above 0, so the exponentials need no maximum. With :math:`s` the gradient of the output :math:`y`,
+:math:`E_{ij} = e^{-\lambda D_{ij}}` and :math:`n_i = \sum_j E_{ij}`,
 
 .. math::
     \frac{\partial L}{\partial v_j} = \sum_i E_{ij} \frac{s_i}{n_i}, \qquad
-    \frac{\partial L}{\partial \lambda} = -\sum_i \frac{s_i}{n_i} \cdot \sum_j E_{ij} D_{ij} (v_j - y_i) :
+    \frac{\partial L}{\partial \lambda} = -\sum_i \frac{s_i}{n_i} \cdot \sum_j E_{ij} D_{ij} (v_j - y_i) .
 
-as many matrix products as the general rule takes, and far fewer passes over matrices.
+This takes as many matrix products as the general rule, and far fewer passes over matrices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-_LOWEST = {torch.float32: -50.0, torch.float64: -100.0}  # exp of it is far below rounding, and far from denormal
+_LOWEST = {torch.float32: -50.0, torch.float64: -100.0}  # its exponential is far below rounding, and far from denormal
 
 
 def dense_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, keys: Tensor | None = None) -> Tensor:
@@ -27,7 +27,7 @@ def dense_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, keys
         value: ``[B, heads, N, C]``.
         squared_distance: ``[B, N, N]``, or ``[N, N]`` for one mesh shared by all samples; without gradient.
         scale: ``[heads]``.
-        keys: Where there are points, ``[B, N]``, in every sample at least one; ``None`` for everywhere.
+        keys: ``[B, N]``, true where a point is, at least once in every sample; ``None`` for everywhere.
 
     Returns:
         ``[B, heads, N, C]``.
@@ -45,7 +45,7 @@ def dense_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, keys
 def _attention(
     value: Tensor, squared_distance: Tensor, scale: Tensor, keys: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Also the weights before they are divided, ``[B, heads, N, N]``, and their sums ``[B, heads, N, 1]``."""
+    """Averages, weights before their division ``[B, heads, N, N]``, and the sums of these ``[B, heads, N, 1]``."""
     weights = squared_distance.unsqueeze(1) * -scale.view(-1, 1, 1)
     weights.clamp_(min=_LOWEST[squared_distance.dtype]).exp_()
     if keys is not None:
@@ -65,13 +65,13 @@ def _attention_backward(
     has_keys: bool,
     for_scale: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of values and scales; that of scales is zero where not asked for."""
+    """Gradients of values and scales; the latter is zero unless ``for_scale``."""
     slope = slope / total.to(slope.dtype)
     square = weights.to(value.dtype)
     to_value = (square.transpose(-1, -2) if has_keys else square) @ slope  # symmetric without keys
     if not for_scale:
         return to_value, weights.new_zeros(weights.shape[1])
-    kind = torch.promote_types(value.dtype, torch.float32)  # what follows sums to zero at every point, but for rounding
+    kind = torch.promote_types(value.dtype, torch.float32)  # the terms below cancel at every point up to rounding
     value, slope, out, far = (
         value.to(kind),
         slope.to(kind),

@@ -1,9 +1,9 @@
 """Softmax and weighted sums over the edges of a graph, without a message per edge.
 
-They serve where positions have a gradient or weights are asked for. Elsewhere :mod:`pitgeo.nn.kernels.graph_attention`
-does, on the same sums. Both are operators of the library ``pitgeo``, with shapes and derivatives of their own, which
-the compiler takes as they are. They have no second derivatives. :func:`message_softmax` is made of torch's own
-operators, for any derivative and for programs that run where pitgeo is not installed.
+They are used if positions have a gradient, or weights are requested; otherwise the single operator of
+:mod:`pitgeo.nn.kernels.graph_attention` is, which has the same sums. All are operators of the library ``pitgeo`` with
+derivatives of their own, which the compiler leaves as they are. They have no second derivatives.
+:func:`message_softmax` has only torch's own operators, for any derivative and for programs that run without pitgeo.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are 
 def edge_softmax(squared_distance: Tensor, scale: Tensor, graph: Neighborhood) -> Tensor:
     """Softmax of ``-scale * squared_distance`` over the edges of each target: ``[E]``, ``[heads]`` -> ``[E, heads]``.
 
-    The largest logit of a target is that of its nearest source for every head, so one minimum over distances, and no
-    maximum a head, keeps the exponentials in range.
+    The nearest source has the largest logit for every head. So one minimum over distances keeps the exponentials in
+    range, instead of a maximum for every head.
     """
     weights, _ = _softmax(squared_distance, scale, graph.target, graph.pointer)
     return cast(Tensor, weights).t()
@@ -37,7 +37,7 @@ def attend(value: Tensor, weights: Tensor, graph: Neighborhood) -> Tensor:
     Args:
         value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
         weights: ``[E, heads]``.
-        graph: Who attends to whom.
+        graph: The sources of every target.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
     out = cast(Tensor, _sums(samples, weights.t().to(value.dtype).contiguous(), *graph_tensors(value, graph)))
@@ -45,17 +45,17 @@ def attend(value: Tensor, weights: Tensor, graph: Neighborhood) -> Tensor:
 
 
 def graph_tensors(value: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """A graph as operators take it: source, target, pointer, and the order by source with its pointer.
+    """A graph as arguments of the operators: source, target, pointer, and the order by source with its pointer.
 
-    The last two are for the gradient of the values alone, and empty where that is not wanted.
+    Only the gradient of the values needs the last two; they are empty if it is not computed.
     """
-    nothing = graph.pointer[:0]
-    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (nothing, nothing)
+    empty = graph.pointer[:0]
+    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (empty, empty)
     return graph.source, graph.target, graph.pointer, *by_source
 
 
 def message_softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:
-    """The same as :func:`edge_softmax` from torch's own operators, for edges in any order."""
+    """The result of :func:`edge_softmax` from torch's own operators, for edges in any order."""
     nearest = squared_distance.new_full((num_targets,), torch.inf).scatter_reduce(
         0, target, squared_distance.detach(), "amin"
     )
@@ -66,28 +66,30 @@ def message_softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, num
 
 
 def softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights ``[heads, E]``, as the sums want them, and how much farther than the nearest each source is, ``[E]``."""
+    """Weights ``[heads, E]``, and squared distances less that of the nearest source of the target, ``[E]``."""
     excess = squared_distance - segment_minima(squared_distance, pointer).index_select(0, target)
     weights = excess.new_empty(len(scale), len(excess))
-    for row, steepness in zip(weights, scale, strict=True):  # a head at a time, in place: it may fit a cache
+    for row, steepness in zip(
+        weights, scale, strict=True
+    ):  # one head at a time, in place: its row may fit into a cache
         threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
         row.div_(segment_sums(row, pointer).index_select(0, target))
     return weights, excess
 
 
-def each_head(weights: Tensor) -> Tensor:
-    """Numbers of the heads of weights ``[heads, E]``, as a column."""
+def head_numbers(weights: Tensor) -> Tensor:
+    """The head numbers of weights ``[heads, E]``, as a column."""
     return torch.arange(len(weights), device=weights.device).unsqueeze(1)
 
 
 def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Iterator[Tensor]:
-    """Weighted sums of points between row pointers, every head with its weights, of one sample after the other.
+    """Weighted sums over the points between row pointers, for every head, one sample after the other.
 
-    Samples apart fit caches that all together do not, and need no memory in another order.
+    A single sample may fit into a cache that all samples do not, and needs no copy in another memory order.
 
     Args:
         value: ``[B, N, heads * C]``.
-        index: Numbers of points, ``[E]``.
+        index: Point numbers ``[E]``.
         pointer: Row pointers, ``[M + 1]``.
         weights: ``[heads, E]``.
 
@@ -96,9 +98,9 @@ def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) ->
     """
     heads, weights = len(weights), weights.to(value.dtype)
     kind = torch.int32 if heads * max(value.shape[1], weights.shape[1]) < 2**31 else torch.int64  # half the memory
-    each = each_head(weights).to(kind)
-    places = (index.to(kind) * heads + each).flatten()
-    starts = (pointer[:-1].to(kind) + each * weights.shape[1]).flatten()
+    numbers = head_numbers(weights).to(kind)
+    places = (index.to(kind) * heads + numbers).flatten()
+    starts = (pointer[:-1].to(kind) + numbers * weights.shape[1]).flatten()
     for sample in value:
         rows = sample.reshape(len(sample) * heads, -1)
         sums = embedding_bag(places, rows, starts, mode="sum", per_sample_weights=weights.flatten())
@@ -113,8 +115,8 @@ def sums_at_targets(value: Tensor, weights: Tensor, source: Tensor, pointer: Ten
 def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tensor, by_source: Tensor) -> Tensor:
     """The gradient of the values from that of the sums: ``[B, M, heads * C]`` -> ``[B, N, heads * C]``.
 
-    It is the same sum over the edges sorted by source: embedding_bag's own would sort all ``heads * E`` row numbers,
-    and scatter. Without an order it is not wanted, and empty.
+    It is the same sum over the edges sorted by source. The gradient of embedding_bag would sort all ``heads * E`` row
+    numbers instead, and scatter. Without an order the result is empty.
     """
     if not len(by_source):
         return slope.new_empty(len(slope), 0, slope.shape[2])
@@ -122,7 +124,7 @@ def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tenso
 
 
 def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
-    """What :func:`head_sums` gives, as ``[B, M, heads * C]``."""
+    """The result of :func:`head_sums` as ``[B, M, heads * C]``."""
     out = value.new_empty(len(value), len(pointer) - 1, value.shape[2])
     for sums, sample in zip(head_sums(value, index, pointer, weights), out, strict=True):
         sample.view(sample.shape[0], len(weights), -1).copy_(sums.transpose(0, 1))
@@ -141,11 +143,11 @@ def _softmax_backward(
     """Gradients of distances ``[E]`` and scales ``[heads]``."""
     slope = slope * weights
     slope = slope - weights * at_edges(segment_sums(slope, pointer), pointer)
-    to_squared, to_scale = (
+    to_distance, to_scale = (
         (scale.unsqueeze(1) * slope).sum(0),
         (slope * excess).sum(1),
-    )  # products: autocast spares them
-    return -to_squared, -to_scale
+    )  # elementwise products, which autocast leaves in their precision
+    return -to_distance, -to_scale
 
 
 @torch.library.custom_op("pitgeo::edge_sums", mutates_args=())
@@ -167,17 +169,17 @@ def _sums_backward(
     by_source: Tensor,
     for_weights: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of values and weights; that of values is empty without ``order``, of weights where not asked for."""
+    """Gradients of values and weights; the former is empty without ``order``, the latter unless ``for_weights``."""
     heads = len(weights)
     to_value = sums_at_sources(slope, weights, target, order, by_source)
     if not for_weights:
         return to_value, weights.new_empty(heads, 0)
-    index, bag = ((ends * heads + each_head(weights)).flatten() for ends in (source, target))
+    index, bag = ((ends * heads + head_numbers(weights)).flatten() for ends in (source, target))
     to_weights = torch.zeros_like(weights)
     for direction, sample in zip(slope, value, strict=True):
         rows = (part.reshape(len(part) * heads, -1) for part in (direction, sample))
-        each = torch.ops.aten._embedding_bag_per_sample_weights_backward(*rows, index, pointer[:-1], bag, 0)
-        to_weights += each.view(weights.shape)
+        of_sample = torch.ops.aten._embedding_bag_per_sample_weights_backward(*rows, index, pointer[:-1], bag, 0)
+        to_weights += of_sample.view(weights.shape)
     return to_value, to_weights
 
 
@@ -204,7 +206,7 @@ def _(slope: Tensor, value: Tensor, weights: Tensor, *others: Any) -> tuple[Tens
 
 
 def fake_at_sources(value: Tensor, by_source: Tensor) -> Tensor:
-    """What :func:`sums_at_sources` gives, for the compiler."""
+    """An empty result of :func:`sums_at_sources`, for the compiler."""
     return value.new_empty(value.shape[0], value.shape[1] if by_source.shape[0] else 0, value.shape[2])
 
 
@@ -216,9 +218,9 @@ def _keep_softmax(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Te
 
 def _differentiate_softmax(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     weights, excess, scale, pointer = ctx.saved_tensors
-    to_squared, to_scale = _softmax_backward(slope.contiguous(), weights, excess, scale, pointer)
+    to_distance, to_scale = _softmax_backward(slope.contiguous(), weights, excess, scale, pointer)
     wanted = ctx.needs_input_grad
-    return to_squared if wanted[0] else None, to_scale if wanted[1] else None, None, None
+    return to_distance if wanted[0] else None, to_scale if wanted[1] else None, None, None
 
 
 def _keep_sums(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:

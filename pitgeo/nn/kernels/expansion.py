@@ -1,14 +1,14 @@
-r"""Global position-attention at linear cost, where length scales are not small against the domain.
+r"""Global position-attention at linear cost, for length scales that are not small relative to the domain.
 
-With :math:`u = p / R` the positions about their mean, :math:`R` the largest :math:`|p|` and :math:`m = 2 \lambda R^2`,
+With :math:`u = p / R`, :math:`p` about the mean, :math:`R` the largest :math:`|p|` and :math:`m = 2 \lambda R^2`,
 
 .. math::
     \operatorname{softmax}_j(-\lambda |p_i - p_j|^2) \propto e^{-\lambda |p_j|^2} e^{2 \lambda p_i \cdot p_j}, \qquad
     e^{2 \lambda p_i \cdot p_j} = \sum_{k \in \mathbb{N}^D} \frac{m^{|k|}}{k_1! \cdots k_D!} \, u_i^k \, u_j^k
 
-separates queries from keys: every sample's values are summed into a few moments, one per exponent :math:`k`, and read
-out again at every point. Cut off after degree :math:`n`, relative to the weight of the point itself, the remainder is
-at most :math:`P(K > n)` for :math:`K` of the Poisson distribution with mean :math:`m`.
+separates queries from keys: the values of every sample are summed into moments, one per exponent :math:`k`, and every
+point evaluates the series with these moments. Cut off after degree :math:`n`, the remainder is at most
+:math:`P(K > n)` times the weight of the point itself, with :math:`K` Poisson-distributed with mean :math:`m`.
 
 Reference:
     Greengard and Strain, The fast Gauss transform, 1991; Yang, Duraiswami and Gumerov, Improved fast Gauss transform,
@@ -42,16 +42,16 @@ def exponents(degree: int, dimension: int) -> Tensor:
 
 
 def terms(degree: int, dimension: int) -> int:
-    """How many multi-indices :func:`exponents` has."""
+    """The number of multi-indices of :func:`exponents`."""
     return math.comb(degree + dimension, dimension)
 
 
 def degree_for(mean: float, tolerance: float) -> int | None:
-    r"""The smallest degree whose remainder is at most ``tolerance``; ``None`` past the largest that is supported.
+    r"""The smallest degree whose remainder is at most ``tolerance``; ``None`` above the largest supported degree.
 
     Args:
         mean: :math:`m = 2 \lambda R^2`.
-        tolerance: Of a weight, relative to that of the point itself.
+        tolerance: Error of a weight, relative to the weight of the point itself.
 
     Example:
         >>> degree_for(1.0, 1e-7)
@@ -60,8 +60,8 @@ def degree_for(mean: float, tolerance: float) -> int | None:
     above = torch.special.gammainc(
         torch.arange(1, _LARGEST_DEGREE + 2, dtype=torch.float64), torch.tensor(mean, dtype=torch.float64)
     )
-    enough = (above <= tolerance).nonzero()
-    return int(enough[0]) if len(enough) else None
+    sufficient = (above <= tolerance).nonzero()
+    return int(sufficient[0]) if len(sufficient) else None
 
 
 def expanded_attention(
@@ -69,23 +69,23 @@ def expanded_attention(
 ) -> Tensor:
     """Position-attention by moments.
 
-    Attention and projection are both linear, so they commute; where heads have few terms, it is the moments that are
-    projected, not the values of every point.
+    Attention and projection are both linear, so they commute: if heads have fewer terms than channels, the moments are
+    projected instead of the values of every point.
 
     Args:
         x: Values ``[B, N, in_channels]``.
-        weight: Each head's projection, ``[heads, C, in_channels]``.
+        weight: Projection of each head, ``[heads, C, in_channels]``.
         point: Centred positions, ``[B, N, D]``, or ``[N, D]`` for one mesh shared by all samples.
         scale: Lambda over the metric's divisor, ``[heads]``.
-        degree: Where the expansion ends, see :func:`degree_for`.
-        mask: ``[B, N]``, true where a point is, at least one in a sample.
+        degree: Degree of the expansion, see :func:`degree_for`.
+        mask: ``[B, N]``, true where a point is, at least once in every sample.
 
     Returns:
         ``[B, N, heads, C]``.
     """
     heads, channels, in_channels = weight.shape
-    squared = point.square().sum(-1, keepdim=True)
-    reach = squared.detach().amax().clamp(min=torch.finfo(point.dtype).tiny)
+    squared_norm = point.square().sum(-1, keepdim=True)
+    reach = squared_norm.detach().amax().clamp(min=torch.finfo(point.dtype).tiny)
     index = exponents(degree, point.shape[-1]).to(point.device)
     monomials = _products(_powers(point / reach.sqrt(), degree), index)  # [..., N, terms]
     order = torch.arange(1, degree + 1, dtype=point.dtype, device=point.device)
@@ -93,7 +93,7 @@ def expanded_attention(
     powers = torch.cat([ratios.new_ones(heads, 1), ratios.cumprod(-1)], -1)  # [heads, degree + 1]: m^k / k!
     factor = _products(powers.unsqueeze(-1).expand(-1, -1, point.shape[-1]), index)  # [heads, terms]
 
-    decay = torch.exp(-squared * scale)  # [..., N, heads]
+    decay = torch.exp(-squared_norm * scale)  # [..., N, heads]
     if mask is not None:
         decay = decay * mask.unsqueeze(-1)
     if heads * len(index) <= in_channels:
@@ -106,7 +106,7 @@ def expanded_attention(
         moments = moments * factor.t().repeat_interleave(channels, 1)
     mass = monomials @ ((monomials.transpose(-1, -2) @ decay) * factor.t())  # [..., N, heads]
     sums = (monomials @ moments).unflatten(-1, (heads, channels))
-    return cast(Tensor, sums * mass.reciprocal().unsqueeze(-1))  # its gradient is cheaper than a quotient's
+    return cast(Tensor, sums * mass.reciprocal().unsqueeze(-1))  # cheaper in the backward pass than a division
 
 
 def _powers(base: Tensor, degree: int) -> Tensor:
@@ -118,7 +118,7 @@ def _powers(base: Tensor, degree: int) -> Tensor:
 def _products(table: Tensor, index: Tensor) -> Tensor:
     """Products of ``table[..., k_d, d]`` over dimensions ``d``: ``[..., degree + 1, D]`` -> ``[..., terms]``.
 
-    Chosen by a product with zeros and ones, which is faster than by numbers, and what the compiler gets right.
+    The factors are selected by a product with zeros and ones: faster than indexing, and compiled correctly.
     """
     numbers = torch.arange(table.shape[-2], device=table.device).unsqueeze(1)
     chosen = [table[..., axis] @ (numbers == index[:, axis]).to(table.dtype) for axis in range(index.shape[1])]

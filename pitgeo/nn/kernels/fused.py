@@ -1,4 +1,4 @@
-"""Position-attention as scaled dot-product attention, which never holds an N x N matrix."""
+"""Position-attention as scaled dot-product attention, without an N x N matrix in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pitgeo.graphs.metric import Metric
 from pitgeo.nn.dense import centred, never_empty
 from pitgeo.nn.recompute import is_recomputed
 
-# The fused form loses about 0.2 * lambda * |p|^2 * eps to rounding; past this it is taken in dense form instead.
+# The fused form has rounding errors of about 0.2 * lambda * |p|^2 * eps; above this limit, the dense form is used.
 _FUSED_ROUNDING = 2.5e-5
 
 
@@ -25,12 +25,12 @@ def position_factors(pos: Tensor, mask: Tensor | None, scale: Tensor, metric: Me
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Scaled dot-product attention, scale 1, with both head sizes padded to one: others fall back to N x N."""
+    """Scaled dot-product attention with scale 1; with unequal head sizes, not padded, torch would take N x N memory."""
     channels, width = value.shape[-1], max(query.shape[-1], value.shape[-1])
     padded = [pad(part, (0, width - part.shape[-1])) for part in (query, key, value)]
     if torch.compiler.is_compiling() or is_recomputed():
         return _attention(padded, mask)[..., :channels]
-    # What was padded is kept for the backward pass without its zeros.
+    # Padded tensors are kept for the backward pass without their padding.
     kept = {padded[0].data_ptr(): query, padded[1].data_ptr(): key}
 
     def pack(tensor: Tensor) -> Tensor | tuple[Tensor, int]:
@@ -59,14 +59,14 @@ def fused_is_exact(metric: Metric, scale: Tensor, pos: Tensor, mask: Tensor | No
 
 
 def key_mask(mask: Tensor | None) -> Tensor | None:
-    """Which keys each query sees, ``[B, 1, N, N]``, for a mask of points ``[B, N]``."""
+    """The keys of each query, ``[B, 1, N, N]``, for a mask of points ``[B, N]``."""
     if mask is None:
         return None
     return never_empty(mask)[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 
 def checked_backend(backend: str, metric: Metric, allowed: tuple[str, ...]) -> str:
-    """A backend's name, or a ``ValueError``."""
+    """The name of a backend if it is valid, else a ``ValueError``."""
     if backend not in allowed:
         raise ValueError(f"Expected 'backend' to be one of {allowed} (got {backend!r})")
     if metric.is_periodic and backend not in ("auto", "dense"):

@@ -1,13 +1,13 @@
-r"""Position-attention over a graph as one operator, where positions have no gradient: nearly always.
+r"""Position-attention over a graph as one operator, for positions without a gradient: nearly always.
 
-The gradient of a length scale then needs no gradient of every edge's weight, which is the dearest part of a backward
-pass. With :math:`s` the gradient of the output and :math:`\bar D_i = \sum_j w_{ij} D_{ij}`,
+The gradient of a length scale then needs no gradient of every edge weight, which is the most expensive part of a
+backward pass. With :math:`s` the gradient of the output and :math:`\bar D_i = \sum_j w_{ij} D_{ij}`,
 
 .. math::
     \frac{\partial w_{ij}}{\partial \lambda} = -w_{ij} (D_{ij} - \bar D_i), \qquad
-    \frac{\partial L}{\partial \lambda} = -\sum_i s_i \cdot \sum_j w_{ij} (D_{ij} - \bar D_i) v_j :
+    \frac{\partial L}{\partial \lambda} = -\sum_i s_i \cdot \sum_j w_{ij} (D_{ij} - \bar D_i) v_j ,
 
-one more weighted sum of the values.
+which is one more weighted sum of the values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def graph_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, grap
         value: ``[N, heads * C]``, or ``[B, N, heads * C]``.
         squared_distance: Squared distances ``[E]``, without a gradient.
         scale: ``[heads]``.
-        graph: Who attends to whom.
+        graph: The sources of every target.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
     out = cast(Tensor, _attention(samples, squared_distance, scale, *graph_tensors(value, graph))[0])
@@ -54,7 +54,7 @@ def _attention(
     order: Tensor,
     by_source: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``[B, N, heads * C]`` -> ``[B, M, heads * C]``; also weights ``[heads, E]`` and excess distances ``[E]``."""
+    """Averages ``[B, M, heads * C]``, weights ``[heads, E]`` and excess squared distances ``[E]``."""
     weights, excess = softmax(squared_distance, scale, target, pointer)
     return sums_at_targets(value, weights, source, pointer), weights, excess
 
@@ -72,18 +72,18 @@ def _attention_backward(
     by_source: Tensor,
     for_scale: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of values and scales; that of values is empty without ``order``, zero for scales if not asked for."""
+    """Gradients of values and scales; the former is empty without ``order``, the latter zero unless ``for_scale``."""
     heads = len(weights)
     to_value, to_scale = sums_at_sources(slope, weights, target, order, by_source), weights.new_zeros(heads)
     if for_scale:
         moved = weights * excess
         moved = moved - weights * segment_sums(moved, pointer).index_select(1, target)
-        if value.element_size() < 4:  # these sum to zero at every target, which rounding must not undo
+        if value.element_size() < 4:  # the terms cancel at every target, so rounding must stay small
             value, slope = value.float(), slope.float()
         sums = head_sums(value, source, pointer, moved)
         for part, direction in zip(sums, slope, strict=True):
-            each = part * direction.unflatten(1, (heads, -1)).transpose(0, 1)
-            to_scale -= each.sum((1, 2), dtype=weights.dtype)
+            product = part * direction.unflatten(1, (heads, -1)).transpose(0, 1)
+            to_scale -= product.sum((1, 2), dtype=weights.dtype)
     return to_value, to_scale
 
 

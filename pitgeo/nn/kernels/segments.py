@@ -1,7 +1,7 @@
-"""Sums and minima over the edges of each target, and the way back.
+"""Sums and minima over the edges of each target, and values of targets at their edges.
 
-Edges are sorted by target, and row pointers ``[M + 1]`` say where those of each target begin. On GPUs torch-scatter's
-kernels do the work where it is installed; the results are the same.
+Edges are sorted by target; row pointers ``[M + 1]`` say where the edges of each target begin. On GPUs the kernels of
+torch-scatter are used where it is installed; the results are the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def segment_minima(values: Tensor, pointer: Tensor) -> Tensor:
 
 
 def at_edges(values: Tensor, pointer: Tensor) -> Tensor:
-    """The value of its target at every edge: ``[..., M]`` -> ``[..., E]``.
+    """The value of the target of every edge: ``[..., M]`` -> ``[..., E]``.
 
     Example:
         >>> at_edges(torch.tensor([3.0, 0.0, 4.0]), torch.tensor([0, 2, 2, 3]))
@@ -49,8 +49,8 @@ def _reduced(values: Tensor, pointer: Tensor, how: str) -> Tensor:
     scatter = torch_scatter() if values.is_cuda else None
     if scatter is not None:
         rows = pointer.view(*[1] * (values.dim() - 1), -1).expand(*values.shape[:-1], -1)
-        found: Tensor = scatter.segment_csr(values, rows, reduce=how)
-        return found
+        reduced: Tensor = scatter.segment_csr(values, rows, reduce=how)
+        return reduced
     flat = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
     parts = [torch.segment_reduce(row, how, offsets=pointer, unsafe=True) for row in flat]
     result = torch.stack(parts).view(*values.shape[:-1], -1)

@@ -1,4 +1,4 @@
-"""Where the latent points of samples lie, and positions about their center."""
+"""The latent points of samples, and the values an encoder leaves on them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pitgeo.nn.dense import DenseLayout
 
 @dataclass(frozen=True, eq=False)
 class LatentPoints:
-    """The latent points as dense layers want them.
+    """The latent points in the dense form that global attention takes.
 
     Args:
-        pos: Their positions, ``[B, L, D]``, or ``[L, D]`` of one mesh shared by all samples.
-        layout: Where the points of a flat batch lie in a dense one.
-        shared: Whether all samples have one mesh: values are dense then as they are.
+        pos: Positions ``[B, L, D]``, or ``[L, D]`` of one mesh shared by all samples.
+        layout: The row of every point of the flat batch in the dense one.
+        shared: Whether all samples have one mesh; then values are dense already.
     """
 
     pos: Tensor
@@ -28,27 +28,44 @@ class LatentPoints:
 
     @classmethod
     def of(cls, data: PointData) -> LatentPoints:
-        """Those of a sample or a batch."""
+        """The latent points of a sample or a batch."""
         shared = data.x.dim() == 3
         latent, batch = data.points("latent")
         layout = data.get("latent_layout")
-        if not isinstance(layout, DenseLayout):  # none, or those of samples that were batched since
+        if not isinstance(layout, DenseLayout):  # missing, or the layouts of single samples that were batched later
             layout = DenseLayout.of(None if shared else batch, latent.shape[0], None if shared else data.samples)
         return cls(latent if shared else layout.dense(latent), layout, shared)
 
     def dense(self, x: Tensor) -> Tensor:
-        """Values of a flat batch as dense layers want them."""
+        """Values of a flat batch in dense form."""
         return x if self.shared else self.layout.dense(x)
 
     def flat(self, x: Tensor) -> Tensor:
-        """And back."""
+        """Dense values in flat form."""
         return x if self.shared else self.layout.flat(x)
 
 
-def center_of(data: PointData) -> Tensor | None:
-    """The mean of every sample's latent points ``[B, D]``. Moments about it are precise.
+@dataclass(frozen=True, eq=False)
+class LatentCode:
+    """The result of the encoder and the processor: values on the latent points.
 
-    ``None`` where there is one mesh alone: layers find its center themselves.
+    Args:
+        hidden: Values on the latent points, flat.
+        latent: The latent points.
+        positions: Positions of the latent points, flat, relative to ``center``.
+        center: The origin of positions in every sample ``[B, D]``; ``None`` for the origin of the data.
+    """
+
+    hidden: Tensor
+    latent: LatentPoints
+    positions: Tensor
+    center: Tensor | None
+
+
+def center_of(data: PointData) -> Tensor | None:
+    """The mean of the latent points of every sample ``[B, D]``: an origin that keeps moments precise.
+
+    ``None`` if there is only one mesh: layers then subtract its center themselves.
     """
     latent, samples = data.points("latent")
     if samples is None:
@@ -59,6 +76,6 @@ def center_of(data: PointData) -> Tensor | None:
 
 
 def positions_about(center: Tensor | None, data: PointData, kind: str) -> Tensor:
-    """Positions of the points of a kind, less the center of their sample if there is one."""
+    """Positions of the points of a kind, relative to the center of their sample if one is given."""
     pos, batch = data.points(kind)
     return pos if center is None else pos - center.index_select(0, cast(Tensor, batch))
