@@ -1,4 +1,4 @@
-"""The operator models that a configuration can name, one file each, with their options, and their registry."""
+"""The models that a configuration can name, each in one file with its options, and their registry."""
 
 from pitgeo.models.deeponet import DeepONet, DeepONetOptions
 from pitgeo.models.deformation import Deformation

@@ -21,22 +21,22 @@ class DeepONet(LocalDecoder):
 
     .. math:: y_k(p) = \sum_{b = 1}^{P} \beta_{kb}(u) \, \tau_{kb}(p) + c_k
 
-    with :math:`u` the readings of all input points, see :class:`Sensors`; the branch :math:`\beta` and the trunk
-    :math:`\tau` are fully connected networks with GELUs, one after the trunk's last layer too. Each of the output
-    channels :math:`k` has its part of what branch and trunk give. Every value is linear in the coefficients: solutions
-    that move, such as shocks, need many basis functions.
+    with :math:`u` the readings of all input points, see :class:`Sensors`. The branch :math:`\beta` and the trunk
+    :math:`\tau` are fully connected networks with GELUs; the trunk has one after its last layer too. Each output
+    channel :math:`k` has its own coefficients and basis functions. Every value is linear in the coefficients:
+    solutions that move, such as shocks, need many basis functions.
 
-    The order of the input points matters, and all samples must have as many. The branch's first layer has ``width``
-    weights for each number read, so its size grows with the mesh. Output points are free; the trunk is applied to
-    those of a shared mesh once for all samples.
+    The order of the input points matters, and all samples need the same number of them. The first layer of the branch
+    has ``width`` weights for each number read, so its size grows with the mesh. Output points may be anywhere; on a
+    shared mesh the trunk runs once for all samples.
 
-    Lu et al. have ReLUs or tanh, and convolutions in the branch on some grids; here it is GELUs, and the same network
-    for grids and meshes. Chen and Wu list 618,085 parameters on InviscidBurgers and 3,190,673 on ShockTube, without the
-    sizes that give them.
+    Lu et al. have ReLUs or tanh, and convolutions in the branch on some grids; this network has GELUs, and the same
+    layers on grids and meshes. Chen and Wu list 618,085 parameters on InviscidBurgers and 3,190,673 on ShockTube,
+    without the sizes that give them.
 
     Args:
-        sensors: What is read of a sample.
-        out_channels: Values wanted at a point.
+        sensors: The readings of a sample.
+        out_channels: Values of an output point.
         basis: Basis functions of each output channel, ``P``.
         width: Size of the hidden layers of both networks.
         layers: Number of hidden layers of both networks.
@@ -47,7 +47,7 @@ class DeepONet(LocalDecoder):
         - or **data.x** ``[B, N, C]`` and **output** ``[B, M, out_channels]``, for samples on one shared mesh.
 
     Raises:
-        ValueError: If an option is not positive; if the data has other channels, or samples of other sizes.
+        ValueError: If an option is not positive, or the data has other channels or samples of other sizes.
 
     Example:
         >>> model = DeepONet(Sensors(in_channels=3, dimension=2, points=50), out_channels=1)
@@ -87,7 +87,7 @@ class DeepONet(LocalDecoder):
 
 
 class DeepONetOptions(ModelOptions):
-    """Options of ``model.name = "deeponet"``, see :class:`DeepONet`; for samples that all have as many points."""
+    """Options of ``model.name = "deeponet"``, see :class:`DeepONet`; for samples with one number of points."""
 
     basis: Count = 64
     width: Count = 64
@@ -99,7 +99,7 @@ class DeepONetOptions(ModelOptions):
 
 
 def fully_connected(in_channels: int, width: int, layers: int, out_channels: int) -> nn.Sequential:
-    """Linear layers with GELUs between them; ``layers`` of them are hidden."""
+    """A network with ``layers`` hidden layers and GELUs."""
     sizes = [in_channels, *[width] * layers]
     hidden = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.GELU())]
     return nn.Sequential(*hidden, nn.Linear(width, out_channels))

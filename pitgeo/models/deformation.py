@@ -8,26 +8,25 @@ import math
 import torch
 from torch import Tensor, nn
 
-_CENTER = -1e-4  # of angles and radii: just outside of the box, lest a point lie on it
+_CENTER = -1e-4  # of angles and radii: just outside of the box, so that no point lies on it
 
 
 class Deformation(nn.Module):
-    r"""The identity and a network of a point's place and of a code of its sample.
+    r"""A displacement of points, from their positions and a code of the sample.
 
     .. math::
         \xi = p + p \odot \operatorname{MLP}(c, \operatorname{Linear}(z), \sin(\pi 2^j z), \cos(\pi 2^j z)), \qquad
         z = (p, \lVert p - o \rVert, \operatorname{angle}(p - o))
 
-    with :math:`o` by the origin, a corner of the box, :math:`j` from 0 to ``width / 4 - 1``, a linear map of the code
-    :math:`c`, and tanh in the MLP. The angle is there in two dimensions alone. Of a point below or left of the box, as
-    an output point may be, it is that of the nearest point which is not: there the angle itself would jump by a turn
-    somewhere, and its sines of any frequency with it. All of it runs in single precision, or double, whatever autocast
-    says.
+    with :math:`o` near the origin, a corner of the box, :math:`j` from 0 to ``width / 4 - 1``, a linear map of the code
+    :math:`c`, and tanh in the MLP. The angle exists in two dimensions only. An output point may lie below or left of
+    the box, where the angle would jump by a full turn, and its sines with it; it takes the angle of the nearest point
+    that does not lie there. All of it runs in single or double precision, also under autocast.
 
     Args:
         dimension: Axes of the positions.
         code_channels: Size of the code; 0 for none.
-        width: Size of each part of the MLP's input; the MLP is four times as wide. A multiple of 4.
+        width: Size of each part of the input of the MLP, a multiple of 4; the MLP is four times as wide.
 
     Shapes:
         - **pos** ``[B, N, dimension]``, from 0 to 1; output points may lie outside.
@@ -63,11 +62,11 @@ class Deformation(nn.Module):
             )
         with torch.autocast(pos.device.type, enabled=False):
             apart = pos - _CENTER
-            place = [pos, apart.norm(dim=-1, keepdim=True)]
+            parts = [pos, apart.norm(dim=-1, keepdim=True)]
             if self.dimension == 2:
-                right, up = apart.clamp(min=-_CENTER).split(1, -1)  # that of the box itself is from 0 to a quarter
-                place.append(torch.atan2(up, right))
-            features = torch.cat(place, -1)
+                right, up = apart.clamp(min=-_CENTER).split(1, -1)  # in the box, angles go from 0 to a quarter turn
+                parts.append(torch.atan2(up, right))
+            features = torch.cat(parts, -1)
             octaves = math.pi * 2.0 ** torch.arange(self.octaves, dtype=pos.dtype, device=pos.device)
             angles = (features.unsqueeze(-1) * octaves).flatten(-2)
             parts = [self.lift(features), angles.sin(), angles.cos()]

@@ -1,4 +1,4 @@
-"""A batch of samples as dense arrays, for models that attend among all points of a sample."""
+"""A batch of samples as dense arrays, for models in which all points of a sample interact."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pitgeo.nn.local_decoder import Rows
 
 @dataclass(frozen=True, eq=False)
 class DensePoints:
-    """Positions of ``B`` samples, padded to the largest, and masks that say where a point is.
+    """Positions and values of ``B`` samples, padded to the largest, and masks of the points.
 
     Args:
-        pos: Input positions ``[B, N, D]``, zeros where there is no point.
-        x: Input values ``[B, N, C]``, coordinates not among them, zeros where there is no point.
+        pos: Input positions ``[B, N, D]``, padded with zeros.
+        x: Input values without coordinates ``[B, N, C]``, padded with zeros.
         mask: ``[B, N]``, true where an input point is; ``None`` if everywhere.
-        pos_out: Output positions ``[B, M, D]``; the object ``pos`` itself where they are the input points.
-        mask_out: ``[B, M]`` likewise.
+        pos_out: Output positions ``[B, M, D]``; the object ``pos`` itself if they are the input points.
+        mask_out: ``[B, M]``, true where an output point is; ``None`` if everywhere.
     """
 
     pos: Tensor
@@ -38,8 +38,8 @@ class DensePoints:
 
         Args:
             data: The sample or batch.
-            in_channels: Coordinates and values of an input point together, which the model was built for.
-            model: The model that asks.
+            in_channels: Coordinates and values of an input point together, as the model was built for.
+            model: The calling model.
 
         Raises:
             ValueError: If the data has other channels or another type than the model.
@@ -71,8 +71,8 @@ class DensePoints:
         """Raise a ``ValueError`` that names a model, unless the output points are the input points."""
         if not self.coincide:
             raise ValueError(
-                f"Expected output points that are the input points with {model} (got others); use a model that answers "
-                f"anywhere, as 'oformer', 'gnot' or 'pit'"
+                f"Expected output points that are the input points with {model} (got others); use a model for output "
+                f"points anywhere, such as 'oformer', 'gnot' or 'pit'"
             )
 
     @property
@@ -81,19 +81,19 @@ class DensePoints:
         return torch.cat([self.pos, self.x], -1)
 
     def rows(self, values: Tensor) -> Tensor:
-        """Values ``[B, M, K]`` as models return them: a row for every output point; as they are on a shared mesh."""
+        """Values ``[B, M, K]`` as models return them: a row for every output point, or dense on a shared mesh."""
         return values if self._layout is None else self._layout.flat(values)
 
 
 def query_points(data: PointData, rows: Rows = None) -> tuple[Tensor, DenseLayout | None]:
-    """Where values are wanted.
+    """The output points, or some of them, as dense arrays.
 
     Args:
         data: The sample or batch.
-        rows: Some of the output points.
+        rows: Numbers of some output points; ``None`` for all.
 
     Returns:
-        Positions ``[B, M, D]`` with padding, or ``[1, M, D]`` for samples on a shared mesh; and how they lie in the
+        Positions ``[B, M, D]`` with padding, or ``[1, M, D]`` for samples on a shared mesh; and their layout in the
         flat batch, ``None`` on a shared mesh.
     """
     pos, batch = data.points("output")

@@ -1,4 +1,4 @@
-"""A mixture of experts chosen by position: several networks, and how much each of them counts at a place."""
+"""A mixture of experts by position: several networks, and their weights at every position."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch.nn.functional import gelu
 
 
 class PositionGate(nn.Module):
-    r"""How much each expert counts at a position, a soft decomposition of the domain.
+    r"""The weights of the experts at a position: a soft decomposition of the domain.
 
     .. math:: G(p) = \operatorname{softmax}(\operatorname{MLP}(p))
 
-    In single precision at least, whatever autocast says.
+    It runs in single precision at least, also under autocast.
 
     Args:
         dimension: Axes of the positions.
@@ -57,7 +57,7 @@ class Experts(nn.Module):
     .. math:: y = \sum_e g_e \, E_e(x), \qquad E_e = \operatorname{Linear} \circ \operatorname{GELU} \circ
         \operatorname{Linear}
 
-    All experts' layers are one matrix each, so that mixing them costs no more than one network as wide as all.
+    Each layer is one matrix for all experts, so that mixing costs no more than a single network of the total width.
 
     Args:
         channels: Size of each value, and of each result.
@@ -86,7 +86,7 @@ class Experts(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, as those of linear layers."""
+        """Draw new initial values, as for linear layers."""
         for weight, bias in ((self.first, self.first_bias), (self.second, self.second_bias)):
             bound = 1 / math.sqrt(weight.shape[1])
             nn.init.uniform_(weight, -bound, bound)

@@ -1,4 +1,4 @@
-"""The Fourier Neural Operator, for points of a regular grid: the baseline that the paper compares with."""
+"""The Fourier Neural Operator for points of a regular grid: a baseline of the paper."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from pitgeo.nn.checks import check_counts, check_input
 
 
 class SpectralConvolution(nn.Module):
-    r"""Periodic convolution with a kernel of few frequencies, each with a weight of its own.
+    r"""Periodic convolution with a kernel of the lowest frequencies, each with its own weight.
 
     .. math::
         \hat{x}_k = \sum_n x_n e^{-2 \pi i k \cdot n / N}, \qquad
         y_n = \frac{1}{|N|} \operatorname{Re} \sum_{k \in K} c_k W_k \hat{x}_k e^{2 \pi i k \cdot n / N}
 
     :math:`N` are the numbers of points along the axes, :math:`|N|` is their product. :math:`K` has the frequencies
-    :math:`0, \dots, m - 1` along the last axis and :math:`-m, \dots, m - 1` along the others; :math:`c_k` is 2, and 1
-    where the last frequency is 0. All of it runs in single precision whatever autocast says, and in double precision
-    for double values.
+    :math:`0, \dots, m - 1` along the last axis and :math:`-m, \dots, m - 1` along the others; :math:`c_k` is 1 if the
+    last frequency is 0, else 2. All of it runs in single precision, also under autocast, and in double precision for
+    double values.
 
     Args:
         in_channels: Size of each value.
-        out_channels: Size of each new value.
+        out_channels: Size of each result.
         dimension: Axes of the grid.
         modes: Frequencies kept, ``m``.
 
@@ -69,9 +69,9 @@ class SpectralConvolution(nn.Module):
         return self.values(self.times_weight(self.spectrum(x)), grid).to(x.dtype)
 
     def spectrum(self, x: Tensor) -> Tensor:
-        """Sums over the grid with every frequency kept, ``[B, 2 m, ..., 2 m, m, in_channels]``, complex."""
+        """The kept part of the spectrum, as sums over the grid, ``[B, 2 m, ..., 2 m, m, in_channels]``, complex."""
         real = torch.float64 if x.dtype == torch.float64 else torch.float32
-        last, *others = range(self.dimension, 0, -1)  # from the last axis on, so that the rest is done for few columns
+        last, *others = range(self.dimension, 0, -1)  # the last axis first, so that later transforms have fewer columns
         spectrum: Tensor = torch.fft.rfft(x.to(real), dim=last).narrow(last, 0, self.modes)
         for axis in others:
             spectrum = torch.fft.fft(spectrum, dim=axis)
@@ -81,19 +81,19 @@ class SpectralConvolution(nn.Module):
         return spectrum
 
     def times_weight(self, spectrum: Tensor) -> Tensor:
-        """A spectrum's products with the weights, ``[B, 2 m, ..., 2 m, m, out_channels]``."""
+        """The products of a spectrum with the weights, ``[B, 2 m, ..., 2 m, m, out_channels]``."""
         weight = torch.view_as_complex(self.weight.to(spectrum.real.dtype).contiguous())
         return torch.einsum("b...i,...io->b...o", spectrum, weight)
 
     def values(self, spectrum: Tensor, grid: tuple[int, ...]) -> Tensor:
-        """Values ``[B, n_1, ..., n_D, channels]`` on a grid, from sums over one of so many points."""
+        """Values ``[B, n_1, ..., n_D, channels]`` on a grid, from a spectrum of sums over this grid."""
         last, *others = range(self.dimension, 0, -1)
         for axis in others:
             low, high = (spectrum.narrow(axis, first, self.modes) for first in (0, self.modes))
             shape = list(spectrum.shape)
             shape[axis] = grid[axis - 1] - 2 * self.modes
             spectrum = torch.fft.ifft(torch.cat([low, spectrum.new_zeros(shape), high], axis), dim=axis)
-        mean = spectrum.narrow(last, 0, 1).real  # not every device's transform leaves out the imaginary part itself
+        mean = spectrum.narrow(last, 0, 1).real  # on some devices the transform does not ignore the imaginary part
         rest = spectrum.narrow(last, 1, self.modes - 1)
         spectrum = torch.cat([torch.complex(mean, torch.zeros_like(mean)), rest], last)
         values: Tensor = torch.fft.irfft(spectrum, grid[-1], dim=last)  # fills up with zeros
@@ -109,32 +109,32 @@ class FNO(nn.Module):
         y &= \operatorname{MLP}(U)
 
     with :math:`\sigma` the GELU, left out after the last block, and :math:`\mathcal{K}` a
-    :class:`SpectralConvolution`. It is periodic: the grid is continued by itself, whether it is or not, unless
-    ``padding`` keeps its ends apart. The default, none, is right for a periodic grid without its end point: only there
-    are answers on different resolutions of it the same, up to what the GELU makes of unresolved frequencies. On a grid
-    with its end point the period is one spacing too long, and answers differ by the order of one spacing.
+    :class:`SpectralConvolution`. The convolution is periodic: it treats every grid as periodic, unless ``padding``
+    separates its ends. The default, no padding, is right for a periodic grid without its end point: only there do
+    results on different resolutions agree, except for unresolved frequencies that the GELU makes. On a grid with its
+    end point the period is one spacing too long, and results differ by the order of one spacing.
 
-    neuraloperator 2.0 has an FNO with settings that give the same numbers of parameters, but none that give this block,
-    which is that of the scripts the paper refers to: an activation stands between its convolution and its MLP.
+    neuraloperator 2.0 has an FNO with settings for the same numbers of parameters, but not for this block, which is
+    that of the scripts the paper refers to: its own block has an activation between convolution and MLP.
 
     Args:
         in_channels: Coordinates and values of a point together.
-        out_channels: Values wanted at a point.
+        out_channels: Values of a point of the result.
         dimension: Axes of the grid: 1, 2 or 3.
         modes: Frequencies kept: the lowest ones of the last axis, as many of either sign along the others.
         width: Channels of the blocks; the last MLP has twice as many in one dimension, else four times.
         layers: Number of blocks.
         block: ``"fno++"``: as above; ``"fno"``: without the MLP in the blocks.
-        padding: Zeros after the end of every axis during the blocks, as a share of its points.
+        padding: Zeros after the end of every axis inside the blocks, as a share of its points.
 
     Shapes:
-        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``, points in C order of ``data.grid``, a batch of
-          samples on grids of one size included; **output** ``[N, out_channels]``.
+        - **data.pos** ``[N, D]``, **data.x** ``[N, in_channels - D]``, points in C order of ``data.grid``, for one
+          sample or a batch on grids of one size; **output** ``[N, out_channels]``.
         - or **data.x** and **output** with ``B`` before these, for samples on one shared mesh.
 
     Raises:
         ValueError: If an option is out of range; if the data has other channels, no grid, grids of several sizes, a
-            grid that is not of its points or too coarse for the modes, or output points that are not the input points.
+            grid with another number of points or too coarse for the modes, or output points other than the input ones.
 
     Example:
         >>> pos = torch.cartesian_prod(torch.arange(16) / 16, torch.arange(12) / 12)
@@ -180,7 +180,7 @@ class FNO(nn.Module):
         return self.on_grid(features.reshape(data.samples, *grid, -1)).reshape(*rows, -1)
 
     def on_grid(self, x: Tensor) -> Tensor:
-        """Values ``[B, n_1, ..., n_D, out_channels]`` on a grid, from ``[B, n_1, ..., n_D, in_channels]`` there."""
+        """Values ``[B, n_1, ..., n_D, out_channels]`` on a grid, from ``[B, n_1, ..., n_D, in_channels]``."""
         grid = x.shape[1:-1]
         with torch.autocast(x.device.type, enabled=False):  # positions are among the inputs
             hidden = self._padded(self.lift(x))
@@ -195,8 +195,8 @@ class FNO(nn.Module):
     def _padded(self, x: Tensor) -> Tensor:
         if self.padding == 0:
             return x
-        extra = [math.ceil(self.padding * points) for points in x.shape[1:-1]]
-        return pad(x, [0, 0, *(zeros for points in reversed(extra) for zeros in (0, points))])
+        added = [math.ceil(self.padding * points) for points in x.shape[1:-1]]
+        return pad(x, [0, 0, *(zeros for points in reversed(added) for zeros in (0, points))])
 
     @property
     def _instead(self) -> str:
@@ -212,8 +212,8 @@ class FNO(nn.Module):
         grid = data.common_grid
         if grid is None:
             raise ValueError(
-                f"Expected points on a regular grid, with their number along each axis in the sample's 'grid' (got no "
-                f"grid); {self._instead}"
+                f"Expected points on a regular grid, and the number of points along each axis in 'grid' of the sample "
+                f"(got no grid); {self._instead}"
             )
         if len(grid) != self.dimension:
             raise ValueError(f"Expected a grid of {self.dimension} axes, the model's 'dimension' (got {grid})")
@@ -227,13 +227,13 @@ class FNO(nn.Module):
 
 
 def check_nodes(nodes: int, modes: int) -> None:
-    """Raise a ``ValueError`` unless a grid has enough nodes along an axis for so many frequencies of either sign."""
+    """Raise a ``ValueError`` unless a grid has two nodes along an axis for every frequency."""
     if nodes < 2 * modes:
         raise ValueError(f"Expected 'nodes' to be at least {2 * modes}, two a mode (got {nodes})")
 
 
 class _Block(nn.Module):
-    """A spectral convolution, with an MLP after it or not, and a linear layer beside it."""
+    """A spectral convolution, perhaps an MLP after it, and a linear layer in parallel."""
 
     def __init__(self, width: int, dimension: int, modes: int, block: str) -> None:
         super().__init__()

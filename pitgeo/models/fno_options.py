@@ -1,4 +1,4 @@
-"""Options of the Fourier Neural Operators, on data with a grid and without."""
+"""Options of the Fourier Neural Operators, for data with and without a grid."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pitgeo.models.model_options import Count, ModelOptions, Shape
 class FNOOptions(ModelOptions):
     """Options of ``model.name = "fno"``, see :class:`FNO`.
 
-    Data on a regular grid are taken as they are. With ``cells``, nodes along each axis, values are interpolated to a
-    grid over the bounding box of each sample, and back: see :class:`InterpolatedFNO`.
+    Without ``cells``, data must lie on a regular grid. With ``cells``, nodes along each axis, values are interpolated
+    to a grid over the bounding box of each sample, and back: see :class:`InterpolatedFNO`.
     """
 
     block: ClassVar[Literal["fno", "fno++"]] = "fno"
@@ -39,7 +39,7 @@ class FNOOptions(ModelOptions):
         return self
 
     def transform(self) -> Compose:
-        """What a sample needs before it comes to the model: nothing, or a grid."""
+        """The transform of samples: none, or a grid to interpolate to."""
         return Compose() if self.cells is None else Compose((GridInterpolation(self.cells),))
 
     def build(self, shape: Shape) -> nn.Module:

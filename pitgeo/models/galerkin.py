@@ -24,18 +24,18 @@ class GalerkinTransformer(nn.Module):
         U &\leftarrow U + \operatorname{Linear}(\operatorname{ReLU}(\operatorname{Linear}(U))), \\
         y &= \operatorname{MLP}(U, p)
 
-    with layer norms of the keys and values of each head and none elsewhere (the paper's scale-preserving layer),
-    coordinates before the channels of the queries, keys and values of every head, and
-    :math:`W_Q, W_K, W_V` that start as a small multiple of the identity plus noise.
+    with layer norms of the keys and values of each head and no others (the paper's scale-preserving layer), coordinates
+    before the channels of the queries, keys and values of every head, and initial :math:`W_Q, W_K, W_V` that are a
+    small multiple of the identity plus noise.
 
-    Simplified: the decoder is the paper's pointwise one; its spectral one, and the convolutions that take a fine grid
-    to a coarse one and back, need a regular grid. The paper's 2.22 million parameters for Darcy2D count these too, and
-    cannot be had here. There is no dropout. Sizes in the authors' code: width 96, 1 head and 4 layers for Burgers;
-    192, 4 and 6 for the inverse Darcy problem, which has the pointwise decoder.
+    Simplified: the decoder is the pointwise one of the paper. Its spectral decoder, and its convolutions between fine
+    and coarse grids, need a regular grid; the 2.22 million parameters for Darcy2D in the paper include them. There is
+    no dropout. Sizes in the authors' code: width 96, 1 head and 4 layers for Burgers; 192, 4 and 6 for the inverse
+    Darcy problem, which has the pointwise decoder.
 
     Args:
         in_channels: Coordinates and values of a point together.
-        out_channels: Values wanted at a point.
+        out_channels: Values of a point of the result.
         dimension: Axes of the positions.
         width: Encoding dimension.
         heads: Number of heads; divides ``width``.
@@ -96,7 +96,7 @@ class GalerkinTransformer(nn.Module):
 
 
 class _Block(nn.Module):
-    """Attention and a feed-forward network, each added to what comes in."""
+    """Attention and a feed-forward network, each added to its input."""
 
     def __init__(self, width: int, heads: int, dimension: int) -> None:
         super().__init__()

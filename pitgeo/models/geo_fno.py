@@ -1,8 +1,10 @@
-"""Geo-FNO: a Fourier Neural Operator on a grid that the points of a mesh are deformed to, learned with it."""
+"""Geo-FNO: a Fourier Neural Operator on a regular grid, and a learned deformation from the mesh to this grid."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
@@ -15,13 +17,75 @@ from pitgeo.models.deformation import Deformation
 from pitgeo.models.dense_points import DensePoints
 from pitgeo.models.fno import SpectralConvolution, check_nodes
 from pitgeo.models.model_options import Count, ModelOptions, Shape
-from pitgeo.models.point_fourier import PointFourier
 from pitgeo.nn.blocks import mlp
 from pitgeo.nn.checks import check_counts, check_lengths
 
 
+@dataclass(frozen=True, eq=False)
+class PointFourier:
+    r"""The Fourier transform of values on scattered points of the unit torus, for the lowest frequencies.
+
+    .. math::
+        \hat{x}_k = \frac{1}{N} \sum_j x_j e^{-2 \pi i k \cdot \xi_j}, \qquad
+        y_j = \operatorname{Re} \sum_k c_k \hat{y}_k e^{2 \pi i k \cdot \xi_j}
+
+    with the frequencies :math:`k`, their order and :math:`c_k` of :class:`~pitgeo.models.fno.SpectralConvolution`. On
+    a regular grid these are its transforms, up to a factor, the number of points; on other points they are not inverse
+    to each other. :meth:`of` makes one, with ``N K`` memory for :math:`K = m (2m)^{D - 1}` frequencies.
+
+    Args:
+        cosine: Cosines of the phases ``[B, N, K]``.
+        sine: Sines of the phases ``[B, N, K]``.
+        shape: Frequencies along each axis, ``(2 m, ..., 2 m, m)``.
+
+    Reference:
+        Li et al., "Fourier Neural Operator with Learned Deformations for PDEs on General Geometries", arXiv:2207.05209,
+        section 3, the geometric Fourier transform and its inverse.
+    """
+
+    cosine: Tensor
+    sine: Tensor
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, points: Tensor, modes: int) -> PointFourier:
+        """The transform for points.
+
+        Args:
+            points: ``[B, N, D]``, with period 1 along each axis.
+            modes: Frequencies kept, ``m``.
+        """
+        dimension = points.shape[-1]
+        signed = [*range(modes), *range(-modes, 0)]
+        frequency = list(itertools.product(*[signed] * (dimension - 1), range(modes)))
+        phase = 2 * math.pi * (points @ points.new_tensor(frequency).T)
+        return cls(phase.cos(), phase.sin(), (*[2 * modes] * (dimension - 1), modes))
+
+    def spectrum(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Means over the points, ``[B, 2 m, ..., 2 m, m, C]``, complex.
+
+        Args:
+            x: Values ``[B, N, C]``.
+            mask: ``[B, N]``, true where a point is; ``None`` if everywhere.
+        """
+        if mask is None:
+            x = x / x.shape[1]
+        else:
+            x = torch.where(mask.unsqueeze(-1), x, 0.0) / mask.sum(1)[:, None, None].clamp(min=1)
+        parts = torch.complex(self.cosine.mT @ x, -(self.sine.mT @ x))
+        return parts.reshape(len(x), *self.shape, -1)
+
+    def values(self, spectrum: Tensor) -> Tensor:
+        """Values ``[B, N, C]`` at the points, from a spectrum ``[B, 2 m, ..., 2 m, m, C]``."""
+        flat = spectrum.flatten(1, -2)
+        times = torch.full(self.shape, 2.0, dtype=self.cosine.dtype, device=self.cosine.device)
+        times[..., 0] = 1.0
+        times = times.reshape(-1, 1)
+        return self.cosine @ (times * flat.real) - self.sine @ (times * flat.imag)
+
+
 class GeoFNO(nn.Module):
-    r"""Fourier layers on a regular grid of a torus, between Fourier transforms of points that are deformed to it.
+    r"""Fourier layers on a regular grid of a torus, between Fourier transforms from and to deformed points.
 
     .. math::
         V &= \sigma(\mathcal{F}^{-1}_{grid} W \mathcal{F}_{points} \operatorname{Linear}(p, x)
@@ -30,23 +94,23 @@ class GeoFNO(nn.Module):
         y &= \operatorname{MLP}(\mathcal{F}^{-1}_{points} W \mathcal{F}_{grid} V + \operatorname{Linear}(p))
 
     with :math:`\sigma` the GELU, :math:`\mathcal{K}` a :class:`~pitgeo.models.fno.SpectralConvolution`, and
-    :math:`\mathcal{F}_{points}` a :class:`~pitgeo.models.point_fourier.PointFourier` of the points
+    :math:`\mathcal{F}_{points}` a :class:`PointFourier` of the points
     :math:`\xi = \phi(p, c)` that a :class:`~pitgeo.models.deformation.Deformation` makes of the positions. Its code
-    :math:`c` has the means of the input values over a sample: where those are parameters of its geometry, the
-    parameters. Points may lie anywhere, and output points elsewhere than input points.
+    :math:`c` has the means of the input values over a sample; if these are parameters of the geometry, the means are
+    the parameters. Input and output points may lie anywhere.
 
     It follows the authors' script for Elasticity, ``elasticity/elas_geofno.py``, with modes 12, width 32 and a grid of
-    40 x 40, whose parameters it has: 1,546,403, where a complex weight is one, less 12,416 of a layer that the script
-    makes and never uses, and more for other channels, as that script lifts the coordinates alone. Otherwise here:
-    transforms of points are means, not sums, and those back to points are divided by the number of nodes, so that
-    neither number changes what a weight means; coordinates of the grid are ``i / n``, as its transform takes them;
-    positions are brought to the unit box of ``extent``, from the lowest corner of each sample's input points. The
-    authors train the deformation at a tenth of the learning rate in a later script; here all parameters have one.
+    40 x 40. The parameters are the same, 1,546,403 with a complex weight counted once, less 12,416 of a layer that the
+    script never uses, and plus those for input values: the script lifts only coordinates. Differences: transforms of
+    points are means, not sums, and transforms back to points are divided by the number of nodes, so that the meaning
+    of a weight depends on neither number; grid coordinates are ``i / n``, as in the transform of the grid; positions
+    are relative to the lowest corner of each sample's input points, divided by ``extent``; all parameters have one
+    learning rate (in a later script of the authors, the deformation has a tenth of it).
 
     Args:
         in_channels: Coordinates and values of an input point together.
         out_channels: Values of an output point.
-        deformation: From positions to the torus; with ``code_channels``, of as many as there are values.
+        deformation: From positions to the torus; its ``code_channels`` is 0 or the number of input values.
         extent: Size of the meshes.
         modes: Frequencies kept: the lowest ones of the last axis, as many of either sign along the others.
         width: Channels of the layers; the last MLP has four times as many.
@@ -106,7 +170,7 @@ class GeoFNO(nn.Module):
     def forward(self, data: PointData) -> Tensor:
         """Values at the output points."""
         points = DensePoints.of(data, self.in_channels, self)
-        with torch.autocast(points.pos.device.type, enabled=False):  # positions go into all of it
+        with torch.autocast(points.pos.device.type, enabled=False):  # positions need full precision
             low = points.pos if points.mask is None else points.pos.masked_fill(~points.mask.unsqueeze(-1), torch.inf)
             low = low.amin(1, keepdim=True)
             code = self._code(points)
@@ -135,6 +199,7 @@ class GeoFNO(nn.Module):
         return points.x.sum(1) / points.mask.sum(1, keepdim=True)  # x is 0 where there is no point
 
     def _nodes(self, like: Tensor) -> Tensor:
+        """Coordinates of the grid, of the type and on the device of ``like``."""
         axes = [torch.arange(number, dtype=like.dtype, device=like.device) / number for number in self.grid]
         return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1)
 
@@ -142,7 +207,7 @@ class GeoFNO(nn.Module):
 class GeoFNOOptions(ModelOptions):
     """Options of ``model.name = "geo_fno"``, see :class:`GeoFNO`.
 
-    ``code = "none"``: the deformation sees positions alone, not the means of the input values.
+    ``code = "none"``: the deformation depends on positions alone, not on the means of the input values.
     """
 
     modes: Count = 12

@@ -27,21 +27,21 @@ class GINO(nn.Module):
         v_g = \frac{1}{|N(g)|} \sum_{j \in N(g)} k(p_g, p_j) \odot (p_j, x_j), \qquad
         y_i = \operatorname{MLP}\left(\sum_{g \in N(i)} k'(p_i, p_g) \odot \operatorname{FNO}(v, d)_g\right)
 
-    with MLPs :math:`k, k'` of sines and cosines of the positions, and neighbours within a radius. An output point's is
-    the diagonal of a cell, a node's two spacings of the points, or the same if that is more. The FNO also sees the
-    distance :math:`d_g` from a node to the nearest input point; the paper gives it the signed distance to a surface.
-    The grid fills a unit box from the lowest corner of a sample's points on, which ``extent`` is scaled to, or the
-    sample if it is larger: a mesh much longer than wide leaves most of it empty.
+    with MLPs :math:`k, k'` of sines and cosines of the positions, and neighbours within a radius. The radius of an
+    output point is the diagonal of a cell; that of a node is two point spacings, but at least this diagonal. The FNO
+    also takes the distance :math:`d_g` from a node to the nearest input point; in the paper it is the signed distance
+    to a surface. The grid fills a box from the lowest corner of a sample on, with sides of ``extent``, or of the
+    largest side of the sample if that is larger: a mesh much longer than wide leaves most of it empty.
 
-    The network is neuraloperator's own, and has its limits:
+    The network is that of neuraloperator, and has its limits:
 
-    - It takes one geometry at a time, so samples of a batch pass one after another, but for those on a shared mesh:
-      small samples leave a processor, and even more a GPU, waiting.
-    - Its neighbour search without Open3D, which is used here in all dimensions, holds all distances between nodes and
-      points, once for either way and once more for :math:`d`: 4 bytes for each pair, 4 GB for 32 x 32 x 32 nodes and
+    - It takes one geometry at a time, so samples of a batch run one after another, except on a shared mesh. Small
+      samples use a CPU badly, and a GPU even worse.
+    - Its neighbour search without Open3D, used here in all dimensions, holds all distances between nodes and points,
+      once for each direction and once more for :math:`d`: 4 bytes for each pair, 4 GB for 32 x 32 x 32 nodes and
       30,000 points.
-    - Its spectral convolutions are of single precision; in a model in double precision all else is in double. Under
-      autocast all of it runs in the precision of the model.
+    - Its spectral convolutions have single precision, also in a model in double precision. Under autocast everything
+      runs in the precision of the model.
 
     Args:
         in_channels: Coordinates and values of an input point together.
@@ -87,7 +87,7 @@ class GINO(nn.Module):
         check_nodes(nodes, modes)
         self.in_channels = in_channels
         self.dimension, self.nodes, self.extent = dimension, nodes, extent
-        diagonal = 1.05 * math.sqrt(dimension) / (nodes - 1)  # more than is between the corners of a cell
+        diagonal = 1.05 * math.sqrt(dimension) / (nodes - 1)  # a little more than the diagonal of a cell
         self.network = neuraloperator().GINO(
             in_channels=in_channels,
             out_channels=out_channels,
@@ -112,28 +112,28 @@ class GINO(nn.Module):
         check_input(data, self.in_channels, self)
         with torch.autocast(data.x.device.type, enabled=False):
             if data.x.dim() == 3:
-                return self._one(data.pos, data.x, data.points("output")[0])
-            (pos, batch), (there, batch_out) = data.points("input"), data.points("output")
+                return self._on_geometry(data.pos, data.x, data.points("output")[0])
+            (pos, batch), (pos_out, batch_out) = data.points("input"), data.points("output")
             starts, starts_out = (
                 batch_pointer(numbers, len(points), data.samples)
-                for numbers, points in ((batch, pos), (batch_out, there))
+                for numbers, points in ((batch, pos), (batch_out, pos_out))
             )
             parts = []
             for sample in range(data.samples):
                 rows, rows_out = (slice(*pointer[sample : sample + 2]) for pointer in (starts, starts_out))
-                parts.append(self._one(pos[rows], data.x[None, rows], there[rows_out])[0])
+                parts.append(self._on_geometry(pos[rows], data.x[None, rows], pos_out[rows_out])[0])
             return torch.cat(parts)
 
-    def _one(self, pos: Tensor, x: Tensor, there: Tensor) -> Tensor:
+    def _on_geometry(self, pos: Tensor, x: Tensor, pos_out: Tensor) -> Tensor:
         """Values ``[B, M, out_channels]`` on one geometry, from ``[B, N, C]``."""
-        both = torch.cat([pos, there])
-        low = both.amin(0)
-        size = (both.amax(0) - low).amax().clamp(min=self.extent)
-        place, place_out = ((points - low) / size for points in (pos, there))
+        all_points = torch.cat([pos, pos_out])
+        low = all_points.amin(0)
+        size = (all_points.amax(0) - low).amax().clamp(min=self.extent)
+        place, place_out = ((points - low) / size for points in (pos, pos_out))
         axes = [torch.linspace(0, 1, self.nodes, dtype=pos.dtype, device=pos.device)] * self.dimension
         grid = torch.stack(torch.meshgrid(*axes, indexing="ij"), -1)
-        exact = "donot_use_mm_for_euclid_dist"
-        distance = torch.cdist(grid.reshape(-1, self.dimension), place, compute_mode=exact).amin(1)
+        by_differences = "donot_use_mm_for_euclid_dist"
+        distance = torch.cdist(grid.reshape(-1, self.dimension), place, compute_mode=by_differences).amin(1)
         features = torch.cat([place.expand(len(x), -1, -1), x], -1)
         with _segment_sums():
             values: Tensor = self.network(
@@ -147,7 +147,7 @@ class GINO(nn.Module):
 
 
 def neuraloperator() -> Any:
-    """The package's models; it changes Python's filters of warnings when it is imported, which are put back.
+    """The models of the package; its import changes Python's warning filters, which are restored.
 
     Raises:
         ImportError: If it is missing.
@@ -163,7 +163,7 @@ def neuraloperator() -> Any:
 
 @contextmanager
 def _segment_sums() -> Iterator[None]:
-    """The package's sums over neighbours by torch: without torch-scatter it loops over points, in single precision."""
+    """Have torch sum over neighbours: without torch-scatter, the package loops over points in single precision."""
     module: Any = importlib.import_module("neuralop.layers.integral_transform")
     before = module.segment_csr
     module.segment_csr = segment_csr
@@ -179,8 +179,8 @@ def segment_csr(src: Tensor, indptr: Tensor, reduction: str, use_scatter: bool =
     Args:
         src: The rows ``[n, C]``, or ``[B, n, C]`` of samples on the same segments.
         indptr: Where segments begin, ``[m + 1]`` or ``[B, m + 1]``.
-        reduction: ``"sum"`` or ``"mean"``; of no rows both are 0.
-        use_scatter: Nothing: the result is the same with torch-scatter.
+        reduction: ``"sum"`` or ``"mean"``; both are 0 for an empty segment.
+        use_scatter: Not used.
     """
     pointer = indptr.reshape(-1, indptr.shape[-1])[0]
     rows = src.movedim(-2, 0)
@@ -192,11 +192,11 @@ def segment_csr(src: Tensor, indptr: Tensor, reduction: str, use_scatter: bool =
 
 
 def _to_single(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (inputs[0].float(), *inputs[1:])  # what comes out is of the type of its bias, that of the model
+    return (inputs[0].float(), *inputs[1:])  # the result has the type of the bias, which is that of the model
 
 
 def _without_metadata(module: nn.Module, state: dict[str, Any], prefix: str, local: Any) -> None:
-    state.pop("_metadata", None)  # the network's arguments, functions among them: no weights
+    state.pop("_metadata", None)  # arguments of the network, functions included; no weights
 
 
 class GINOOptions(ModelOptions):

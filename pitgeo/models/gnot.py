@@ -1,4 +1,4 @@
-"""GNOT: output points that attend to the input function, and experts chosen by position."""
+"""GNOT: output points attend to the input function; experts are mixed by position."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class GNOT(nn.Module):
         U &\leftarrow U + \operatorname{LN} \Big( \sum_e G_e(p') \, E'_e(U) \Big), \\
         y &= \operatorname{MLP}(U)
 
-    with :math:`p'` the output points, and normalised linear attention: queries and keys after a softmax over their
-    channels, the query itself added, and the sum divided by that of the weights. Every block has its own gate
+    with :math:`p'` the output points, and normalised linear attention: queries and keys have a softmax over their
+    channels, the sum is divided by the sum of the weights, and the query is added. Every block has its own gate
     :math:`G` and experts.
 
-    The output points attend to each other, so that an answer depends on what else is asked.
+    The output points attend to each other, so the value at one of them depends on all others.
 
     Simplified: there is one input function, the values on the input points; parameters of a whole sample are channels
     of it, where the paper adds them to every query. MLPs at both ends have one hidden layer, and there is no dropout.
@@ -39,13 +39,13 @@ class GNOT(nn.Module):
 
     Args:
         in_channels: Coordinates and values of an input point together.
-        out_channels: Values wanted at an output point.
+        out_channels: Values of an output point.
         dimension: Axes of the positions.
         width: Encoding dimension.
         heads: Number of heads; divides ``width``.
         layers: Number of blocks, each with two attention layers and two mixtures.
         experts: Number of experts.
-        expansion: Width of an expert's hidden layer, and of the gate's, in ``width``.
+        expansion: Width of the hidden layers of experts and gate, in multiples of ``width``.
         extent: Size of the meshes; the network sees positions divided by it.
 
     Shapes:

@@ -1,4 +1,4 @@
-"""A Fourier Neural Operator for points anywhere: values are interpolated to a regular grid, and back."""
+"""A Fourier Neural Operator for scattered points: values are interpolated to a regular grid, and back."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class InterpolatedFNO(nn.Module):
         w_{gj} = \lVert p_g - p_j \rVert^{-2}, \qquad
         y_i = \sum_g \prod_a \max\left(0, 1 - \frac{|p_{i,a} - p_{g,a}|}{h_a}\right) \operatorname{FNO}(p, u, d)_g
 
-    Node :math:`g` of the grid takes values from its :math:`2^D` nearest input points :math:`N(g)`, by inverse squared
-    distance: never beyond theirs, exact for constants and where a point lies on a node, else to the order of the
-    distance between points. Point :math:`i` takes values from the corners of its cell, multilinearly: exact for linear
-    functions, else of second order in the spacing :math:`h` of the grid. Outside of the box the nearest value on its
-    surface counts. Both are differentiable, also by positions.
+    Node :math:`g` of the grid has a mean of its :math:`2^D` nearest input points :math:`N(g)`, weighted by inverse
+    squared distance. It is exact for constants and for a node in the place of a point, else of first order in the point
+    spacing, and never outside the range of the values. Point :math:`i` interpolates multilinearly between the corners
+    of its cell: exact for linear functions, else of second order in the spacing :math:`h` of the grid. Outside of the
+    box, the value of the nearest point of the box is taken. Both are differentiable, also by positions.
 
-    The FNO also sees the distance :math:`d_g` from a node to the nearest input point, zero on a node that is one: only
-    there can it see where the domain has holes and ends. Nodes there have the values of points near by.
+    The FNO also takes the distance :math:`d_g` from a node to the nearest input point: only this shows it holes and the
+    boundary of the domain, because nodes in a hole have the values of nearby points.
 
     Args:
-        fno: The network on the grid; it takes one channel more than a point has.
+        fno: The network on the grid; its ``in_channels`` is one more than that of the points, for the distance.
         cells: Nodes along each axis.
 
     Shapes:
-        - **data**: samples that :class:`pitgeo.data.transforms.GridInterpolation` has been applied to, of any sizes in
-          a batch; **data.pos** ``[N, D]``, **data.x** ``[N, fno.in_channels - 1 - D]``.
+        - **data**: samples after :class:`pitgeo.data.transforms.GridInterpolation`, of any sizes in a batch;
+          **data.pos** ``[N, D]``, **data.x** ``[N, fno.in_channels - 1 - D]``.
         - or **data.x** with ``B`` before these, for samples on one shared mesh.
         - **output** ``[M, out_channels]`` (or ``[B, M, out_channels]``), in the order of the output points.
 
@@ -70,28 +70,28 @@ class InterpolatedFNO(nn.Module):
         nodes = at_least_single(data.points("latent")[0])
         shared = data.x.dim() == 3
         values, distance = to_nodes(data.x, at_least_single(data.pos), nodes, data.graph("encoder"))
-        known = torch.cat([nodes, distance], -1)
+        geometry = torch.cat([nodes, distance], -1)
         if shared:
-            known = known.expand(data.samples, -1, -1)
-        features = torch.cat([known, values], -1).reshape(data.samples, *self.cells, -1)
-        found = self.fno.on_grid(features)
+            geometry = geometry.expand(data.samples, -1, -1)
+        features = torch.cat([geometry, values], -1).reshape(data.samples, *self.cells, -1)
+        on_nodes = self.fno.on_grid(features)
         pos, batch = data.points("output")
         corners = nodes.reshape(-1, math.prod(self.cells), nodes.shape[-1])
-        out = from_nodes(found, at_least_single(pos), None if shared else batch, corners[:, 0], corners[:, -1])
+        out = from_nodes(on_nodes, at_least_single(pos), None if shared else batch, corners[:, 0], corners[:, -1])
         return out[0] if batch is None and not shared else out
 
     def _check(self, data: PointData) -> None:
         check_input(data, self.fno.in_channels - 1, self.fno)
         grids = 1 if data.x.dim() == 3 else data.samples
-        found = data.points("latent")[0].shape[0]
-        if not data.has_graph("encoder") or found != grids * math.prod(self.cells) or not self._is_grid(data):
+        nodes = data.points("latent")[0].shape[0]
+        if not data.has_graph("encoder") or nodes != grids * math.prod(self.cells) or not self._is_grid(data):
             raise ValueError(
-                f"Expected the nodes of a grid of {self.cells} in every sample (got {found} latent points in {grids} "
+                f"Expected the nodes of a grid of {self.cells} in every sample (got {nodes} latent points in {grids} "
                 f"sample(s)); apply pitgeo.data.transforms.GridInterpolation({self.cells}) to each"
             )
 
     def _is_grid(self, data: PointData) -> bool:
-        """Whether the nodes of every sample, in C order, grow along every axis and along no other."""
+        """Whether every coordinate of the nodes, in C order, grows along its own axis and is constant along others."""
         nodes = data.points("latent")[0].reshape(-1, *self.cells, len(self.cells))
         for axis in range(len(self.cells)):
             along = nodes[..., axis].movedim(axis + 1, -1)
@@ -102,12 +102,12 @@ class InterpolatedFNO(nn.Module):
 
 
 def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor]:
-    """Means of neighbours by inverse squared distance, and the distance to the nearest of them.
+    """Means of neighbours by inverse squared distance, and the distance to the nearest neighbour.
 
     Args:
         x: Values ``[N, C]`` or ``[B, N, C]``.
-        pos: Where they are, ``[N, D]``.
-        nodes: Where they are wanted, ``[L, D]``.
+        pos: Positions of the values ``[N, D]``.
+        nodes: Positions of the nodes ``[L, D]``.
         graph: The neighbours of every node.
 
     Returns:
@@ -120,14 +120,14 @@ def to_nodes(x: Tensor, pos: Tensor, nodes: Tensor, graph: Neighborhood) -> tupl
 
 
 def from_nodes(values: Tensor, pos: Tensor, batch: Tensor | None, low: Tensor, high: Tensor) -> Tensor:
-    """Multilinear interpolation between the nodes of regular grids; outside of a grid, the value at its surface.
+    """Multilinear interpolation between the nodes of regular grids; outside of a grid, the value on its surface.
 
     Args:
-        values: At the nodes, ``[B, n_1, ..., n_D, K]``.
-        pos: Where they are wanted, ``[M, D]``.
-        batch: The grid of every point, ``[M]``; ``None``: all points in every grid.
-        low: First node of every grid, ``[B, D]``, or ``[1, D]`` without a batch.
-        high: Last node.
+        values: Values at the nodes ``[B, n_1, ..., n_D, K]``.
+        pos: Positions of the results ``[M, D]``.
+        batch: The grid of every point ``[M]``; ``None``: all points in every grid.
+        low: First node of every grid ``[B, D]``, or ``[1, D]`` without a batch.
+        high: Last node of every grid.
 
     Returns:
         Values ``[M, K]``, or ``[B, M, K]`` without a batch.
@@ -137,18 +137,18 @@ def from_nodes(values: Tensor, pos: Tensor, batch: Tensor | None, low: Tensor, h
     flat = values.flatten(1, -2)
     rows = torch.zeros_like(pos[:, 0], dtype=torch.long) if batch is None else batch
     extent = (high - low)[rows]
-    flat_axis = extent <= 0  # all points lie in one plane
+    flat_axis = extent <= 0  # all points have the same coordinate
     place = torch.where(flat_axis, 0.0, (pos - low[rows]) / torch.where(flat_axis, 1.0, extent) * steps)
     place = torch.minimum(place.clamp(min=0), steps)
     base = torch.minimum(place.detach().floor(), steps - 1)
     share, base = place - base, base.long()
 
-    def part(corner: tuple[int, ...]) -> Tensor:
+    def contribution(corner: tuple[int, ...]) -> Tensor:
         number, weight = torch.zeros_like(rows), torch.ones_like(share[:, 0])
         for axis, side in enumerate(corner):
             number = number * shape[axis] + base[:, axis] + side
             weight = weight * (share[:, axis] if side else 1 - share[:, axis])
-        there = flat[:, number] if batch is None else flat[batch, number]
-        return there * weight.unsqueeze(-1)
+        at_corner = flat[:, number] if batch is None else flat[batch, number]
+        return at_corner * weight.unsqueeze(-1)
 
-    return functools.reduce(torch.add, map(part, itertools.product((0, 1), repeat=len(shape))))
+    return functools.reduce(torch.add, map(contribution, itertools.product((0, 1), repeat=len(shape))))

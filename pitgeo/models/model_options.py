@@ -1,4 +1,4 @@
-"""What an entry of the registry of models is made of: options that build it, from what is known of the data."""
+"""The base class of model options: a model is built from its options and a description of the data."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class Shape:
 class ModelOptions(Options):
     """Options of a model; a name in :data:`MODELS` stands for a class of this kind.
 
-    ``is_closed`` is true of a model that is fitted in closed form, by its ``fit_closed(samples)``, in place of epochs.
+    ``is_closed`` marks a model that is fitted in closed form by its ``fit_closed(samples)``, without epochs.
     """
 
     is_closed: ClassVar[bool] = False
 
     def transform(self) -> Compose:
-        """What a sample needs before it comes to the model; nothing, unless a subclass says so."""
+        """The transform of samples for this model; none by default."""
         return Compose()
 
     @abstractmethod
@@ -76,5 +76,5 @@ class ModelOptions(Options):
         """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
 
     def control(self, shape: Shape) -> nn.Module | None:
-        """What the model corrects, itself fitted by ``fit_closed(samples)``; ``None``: the model is alone."""
+        """The predictor that the model corrects, fitted by its ``fit_closed(samples)``; ``None`` for none."""
         return None

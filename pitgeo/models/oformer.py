@@ -1,4 +1,4 @@
-"""OFormer: linear attention with rotary positions, and a decoder that answers anywhere."""
+"""OFormer: linear attention with rotary positions, and a decoder for output points anywhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from torch.nn.functional import gelu
 
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints, query_points
-from pitgeo.models.linear_attention import LinearAttention, SourceSums
+from pitgeo.models.linear_attention import LinearAttention, SourceSums, rotary_angles
 from pitgeo.models.model_options import Count, ModelOptions, Shape
-from pitgeo.models.rotary import rotary_angles
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_counts, check_lengths
 from pitgeo.nn.local_decoder import LocalDecoder, Rows
@@ -33,24 +32,23 @@ class OFormer(LocalDecoder):
         y &= \operatorname{MLP}(Z, p')
 
     with :math:`\operatorname{Att}(q, s) = \frac{1}{N} Q (\tilde{K}^T \tilde{V})`, instance norms of keys and values,
-    queries and keys turned by their positions, and heads as wide as the encoding; :math:`B` random and fixed; FFN a
-    linear layer after a GELU gated by a second half of channels (GEGLU).
+    queries and keys rotated by their positions, and heads as wide as the encoding; :math:`B` is random and fixed; the
+    FFN has a GELU gated by a second half of the channels (GEGLU), and a linear layer.
 
-    Simplified: every layer turns by the same angles, the fastest by one radian over the spacing of the points (the
-    authors' code makes the first layers' faster); there is no dropout, no latent time stepping, and matrices start
-    from Xavier's distribution, which their code has as an option, not the orthogonal one. Their code's sizes for
-    Darcy2D: width 96, decoder width 256, 4 heads, 6 layers, frequency 0.5; that is 2,556,321 parameters here, where
-    the paper's are 2.51 million.
+    Simplified: all layers rotate by the same angles, the fastest by one radian over the spacing of the points (in the
+    authors' code, the first layers have faster ones); there is no dropout and no latent time stepping; initial matrices
+    have Xavier's distribution, an option of their code, not the orthogonal one. Sizes of their code for Darcy2D: width
+    96, decoder width 256, 4 heads, 6 layers, frequency 0.5: here 2,556,321 parameters, in the paper 2.51 million.
 
     Args:
         in_channels: Coordinates and values of an input point together.
-        out_channels: Values wanted at an output point.
+        out_channels: Values of an output point.
         dimension: Axes of the positions.
         width: Encoding dimension, and size of a head.
-        decoder_width: That of the decoder.
+        decoder_width: Encoding dimension of the decoder.
         heads: Number of heads.
         layers: Number of attention layers of the encoder.
-        frequency: Standard deviation of the random waves of the decoder, in waves over the extent.
+        frequency: Standard deviation of the random frequencies of the decoder, in waves over the extent.
         spacing: Distance between neighbouring input points.
         extent: Size of the meshes; the network sees positions divided by it.
 
@@ -60,8 +58,8 @@ class OFormer(LocalDecoder):
           shared mesh.
 
     Raises:
-        ValueError: If an option is out of range, ``width`` or ``decoder_width`` has less than two channels an axis, or
-            the data has other channels.
+        ValueError: If an option is out of range, a width has fewer than two channels for each axis, or the data has
+            other channels.
 
     Example:
         >>> data = PointData(pos=torch.rand(80, 2), x=torch.rand(80, 3), pos_out=torch.rand(7, 2))
@@ -90,7 +88,7 @@ class OFormer(LocalDecoder):
         check_counts(layers=layers)
         for name, size in (("width", width), ("decoder_width", decoder_width)):
             if size < 2 * dimension or size % 2:
-                raise ValueError(f"Expected '{name}' to be even, two for each of {dimension} axes or more (got {size})")
+                raise ValueError(f"Expected '{name}' to be even and at least {2 * dimension}, two an axis (got {size})")
         check_lengths(frequency=frequency, spacing=spacing, extent=extent)
         self.in_channels, self.spacing, self.extent = in_channels, spacing, extent
         self.width, self.decoder_width = width, decoder_width
@@ -115,7 +113,7 @@ class OFormer(LocalDecoder):
         )
 
     def encode(self, data: PointData) -> SourceSums:
-        """What the decoder's attention needs of the input points."""
+        """The sums over the input points that the attention of the decoder reads."""
         points = DensePoints.of(data, self.in_channels, self)
         with torch.autocast(points.pos.device.type, enabled=False):  # positions are among the inputs
             hidden = self.lift(torch.cat([points.pos / self.extent, points.x], -1))
@@ -141,7 +139,7 @@ class OFormer(LocalDecoder):
 
 
 class _Block(nn.Module):
-    """Attention and a feed-forward network, each added to what its layer norm gives, as the authors' code does."""
+    """Attention and a feed-forward network, each added to the layer norm of its input, as in the authors' code."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

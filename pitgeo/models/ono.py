@@ -1,4 +1,4 @@
-"""ONO: a kernel by learned features that are kept orthonormal."""
+"""ONO: integrals with a kernel of learned, orthonormal features."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class OrthogonalAttention(nn.Module):
         \psi = \operatorname{Linear}(u), \qquad C = L L^T, \qquad \hat{\psi} = \psi L^{-T}, \qquad
         y_i = \hat{\psi}_i \operatorname{diag}(\mu) \, \frac{1}{N} \sum_j \hat{\psi}_j^T h_j
 
-    In training, :math:`C` is the mean of :math:`\psi^T \psi` over all points of the batch, so that
-    :math:`\hat{\psi}` is orthonormal over them; a running mean of it, kept with the weights, takes its place in
-    evaluation (the identity before any training). A hundred-thousandth of the mean of its diagonal is added to the
-    diagonal, so that features that depend on each other are no trouble. :math:`\mu` is positive, by a softplus.
+    In training, :math:`C` is the mean of :math:`\psi^T \psi` over all points of the batch, so that :math:`\hat{\psi}`
+    is orthonormal over them. In evaluation, :math:`C` is a running mean, kept with the weights (the identity before any
+    training). A hundred-thousandth of the mean of its diagonal is added to the diagonal, so that linearly dependent
+    features have a factorisation too. :math:`\mu` is positive, by a softplus.
 
     Args:
         channels: Size of each value.
         features: Number of features.
-        momentum: How much of the running mean stays in every training step.
+        momentum: Share of the running mean that stays in every training step.
 
     Shapes:
         - **u**, **h** ``[B, N, channels]``, **mask** ``[B, N]``, true where a point is, or ``None`` if everywhere.
@@ -80,13 +80,13 @@ class OrthogonalAttention(nn.Module):
             return ((features * strength) @ projected).to(h.dtype)
 
     def _whitening(self, features: Tensor, mask: Tensor | None) -> Tensor:
-        """The matrix ``L^-T``, found in double precision."""
+        """The matrix ``L^-T``, computed in double precision."""
         if self.training:
             rows = features.flatten(0, 1).double()
             covariance = rows.T @ rows / (rows.shape[0] if mask is None else mask.sum())
             with torch.no_grad():
-                stays = self.momentum * (self.steps > 0).double()
-                self.covariance.copy_(stays * self.covariance + (1 - stays) * covariance)
+                momentum = self.momentum * (self.steps > 0).double()
+                self.covariance.copy_(momentum * self.covariance + (1 - momentum) * covariance)
                 self.steps += 1
         else:
             covariance = self.covariance.double()
@@ -106,26 +106,26 @@ class ONO(nn.Module):
         H &\leftarrow \operatorname{MLP}(\operatorname{LN}(H + \operatorname{OrthAtt}(U, H))), \qquad
         y = H \text{ after the last block}
 
-    Two pathways: one finds features of the points, the other carries the solution through kernels that are diagonal
-    in them, see :class:`OrthogonalAttention`. The last block has a linear layer in place of the last MLP.
+    There are two pathways: one learns features of the points, the other passes the solution through kernels that are
+    diagonal in these features, see :class:`OrthogonalAttention`. The last block has a linear layer, not a last MLP.
 
-    In training, samples of a batch share the covariance of their features, and so depend on each other; in evaluation
-    they do not. Over several processes each takes the covariance of its own samples, and the running one is that of
-    the first: losses are not those of one process. In roll-outs the running covariance mixes all steps.
+    In training, the samples of a batch share the covariance of their features, and so depend on each other; in
+    evaluation they do not. With several processes, each has the covariance of its own samples, and the running one is
+    that of the first process: losses differ from those of one process. In roll-outs it mixes all steps.
 
-    Simplified: Att is Galerkin attention, one of those in the authors' code, and not the Nyström attention of most of
-    their runs; the sum over points in the kernel is a mean, so that the answer does not grow with the number of
-    points; there is no dropout. The covariance of the batch in training and the running one in evaluation are as in
-    the authors' code. Its sizes for Elasticity: width 128, 8 heads, 8 layers, 8 features.
+    Simplified: Att is Galerkin attention, an option of the authors' code, not the Nyström attention of most of their
+    runs; the kernel has a mean over points, not a sum, so that results do not grow with the number of points; there is
+    no dropout. The covariances of training and evaluation are as in the authors' code. Its sizes for Elasticity: width
+    128, 8 heads, 8 layers, 8 features.
 
     Args:
         in_channels: Coordinates and values of a point together.
-        out_channels: Values wanted at a point.
+        out_channels: Values of a point of the result.
         width: Encoding dimension of each pathway.
         heads: Number of heads of the attention; divides ``width``.
         layers: Number of blocks.
         features: Number of orthonormal features of a block.
-        momentum: How much of the running covariance stays in every training step.
+        momentum: Share of the running covariance that stays in every training step.
         extent: Size of the meshes; the network sees positions divided by it.
 
     Shapes:
@@ -162,7 +162,8 @@ class ONO(nn.Module):
         self.in_channels, self.extent = in_channels, extent
         self.lift = mlp(in_channels, 2 * width, 2 * width)
         self.blocks = nn.ModuleList(
-            _Block(width, heads, features, momentum, None if more else out_channels) for more in reversed(range(layers))
+            _Block(width, heads, features, momentum, out_channels if number == layers else None)
+            for number in range(1, layers + 1)
         )
 
     def forward(self, data: PointData) -> Tensor:

@@ -15,13 +15,13 @@ from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.models.model_options import Count, ModelOptions, Shape
 
 NEAR = 1e-4
-"""Share of the extent that points may be away from those of training."""
+"""Largest distance of a point from that of training, as a share of the extent."""
 
 
 class POD(Fitted):
     r"""Principal components of the fields on one mesh, interpolated between the inputs of the training samples.
 
-    See :class:`pitgeo.controls.PODMap`. Positions are not looked at, but to refuse another mesh than that of training.
+    See :class:`pitgeo.controls.PODMap`. Positions serve only to refuse a mesh other than that of training.
 
     Args:
         map: From input values to fields.
@@ -48,10 +48,10 @@ class POD(Fitted):
             self.register_buffer(name, torch.zeros(0, 0))
 
     def fit_closed(self, samples: Sequence[PointData]) -> None:
-        """Find everything on training samples.
+        """Fit the map, and keep the mesh, of training samples.
 
         Raises:
-            ValueError: If these do not share a mesh, or their inputs do not tell them apart.
+            ValueError: If the samples do not share a mesh, or their inputs do not distinguish them.
         """
         if not isinstance(samples, SharedMesh):
             raise ValueError(_OTHER_MESHES)
@@ -59,7 +59,7 @@ class POD(Fitted):
         self.map.fit(samples.x, samples.y)
 
     def left_out(self, samples: SharedMesh) -> Tensor:
-        """Predictions ``[S, M, K]`` for the samples of :meth:`fit_closed`, each without itself."""
+        """Predictions ``[S, M, K]`` for the samples of :meth:`fit_closed`, each from all other samples."""
         return self.map.left_out(samples.x, samples.y)
 
     def forward(self, data: PointData) -> Tensor:
@@ -76,17 +76,17 @@ class POD(Fitted):
     def _check(self, data: PointData, count: int) -> None:
         if not self.map.is_fitted:
             raise ValueError("Expected a POD that was fitted to samples (got a new one); train or load it")
-        for kind, known in (("input", self.pos), ("output", self.pos_out)):
+        for kind, trained in (("input", self.pos), ("output", self.pos_out)):
             points = data.points(kind)[0]
-            if points.shape == (count * len(known), known.shape[1]):
-                off = float((points.unflatten(0, (count, -1)) - known).abs().max())
-                if off <= NEAR * self.extent:
+            if points.shape == (count * len(trained), trained.shape[1]):
+                distance = float((points.unflatten(0, (count, -1)) - trained).abs().max())
+                if distance <= NEAR * self.extent:
                     continue
-                found = f"points up to {off:.3g} away"
+                got = f"points up to {distance:.3g} away"
             else:
-                found = f"{len(points)} points of {count} samples, not {len(known)} each"
+                got = f"{len(points)} points of {count} samples, not {len(trained)} each"
             raise ValueError(
-                f"Expected the {kind} points of the mesh that the POD was trained on (got {found}); interpolate to "
+                f"Expected the {kind} points of the mesh that the POD was trained on (got {got}); interpolate to "
                 f"that mesh, or take a model for meshes that differ, such as 'pit'"
             )
 
@@ -94,8 +94,8 @@ class POD(Fitted):
 class PODOptions(ModelOptions):
     """Options of ``model.name = "pod"``, see :class:`POD` and :class:`pitgeo.controls.PODMap`.
 
-    For samples that all have one mesh, and differ in numbers of the mesh or in fields on it. Whatever is not given is
-    chosen by how well training samples are predicted that are left out. Epochs and learning rates do not matter.
+    It is for samples on one mesh that differ in numbers of the mesh or in fields on it. Options that are not given are
+    chosen by cross-validation on the training samples. Epochs and learning rates have no effect.
     """
 
     is_closed: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The registry of models: a name, the options it takes, and how it is built. Adding a model is one entry here."""
+"""The registry of models: a name and its options, which build the model. Adding a model is one entry here."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class LatentOptions(Options):
 class PiTOptions(ModelOptions):
     """Options of ``model.name = "pit"``, see :class:`pitgeo.nn.PiT`.
 
-    ``body``: ``"paper"``; ``"moments"``, the same blocks with first moments beside the averages of position-attention.
-    ``quadrature`` has the encoder weigh input points by how much of the domain they stand for, for meshes that are
-    graded otherwise than those of the training. ``residual_of = "pod"``, on a mesh that all samples share, has the
-    network learn what a POD (:class:`pitgeo.models.POD`) leaves of samples that it was not fitted to.
+    ``body``: ``"paper"``, or ``"moments"``: the same blocks, and first moments beside the averages of
+    position-attention. With ``quadrature``, the encoder weighs input points by their share of the domain, for meshes
+    with another grading than those of the training. With ``residual_of = "pod"``, on a mesh that all samples share,
+    the network learns the error of a POD (:class:`pitgeo.models.POD`) on samples that it was not fitted to.
     """
 
     channels: Count = 64
@@ -84,9 +84,9 @@ class PiTOptions(ModelOptions):
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
         if self.quadrature and (self.attention[0] != "position" or self.latent.method == "input"):
             raise ValueError(
-                "Expected position-attention to latent points of their own in the encoder with 'quadrature' (got "
-                f"attention = {list(self.attention)}, latent.method = {self.latent.method!r}); leave it out, or choose "
-                f"latent points"
+                "Expected position-attention in the encoder, and latent points other than the input points, with "
+                f"'quadrature' (got attention = {list(self.attention)}, latent.method = {self.latent.method!r}); leave "
+                f"it out, or choose latent points"
             )
         if self.quadrature and any(self.period):
             raise ValueError(f"Expected no 'period' with 'quadrature' (got {list(self.period)}); leave one of them out")
@@ -104,7 +104,7 @@ class PiTOptions(ModelOptions):
         return AttentionGraphs(*quantiles, self.metric, self.quadrature)
 
     def transform(self) -> Compose:
-        """What a sample needs before it comes to the model."""
+        """The transform of samples: latent points and graphs."""
         return Compose((self.latent.transform(self.metric), self.graphs))
 
     def build(self, shape: Shape) -> nn.Module:
@@ -122,7 +122,7 @@ class PiTOptions(ModelOptions):
             0 if self.body == "paper" else shape.dimension,
         )
         model = PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
-        if self.residual_of != "none":  # nothing is left at the start
+        if self.residual_of != "none":  # the initial correction is zero
             last = [part for part in model.head.modules() if isinstance(part, nn.Linear)][-1]
             for weight in last.parameters():
                 nn.init.zeros_(weight)
@@ -163,7 +163,7 @@ MODELS: dict[str, type[ModelOptions]] = {
 
 
 def parameter_count(model: nn.Module) -> int:
-    """How many numbers are trained; a complex one is two."""
+    """The number of trained parameters; a complex one counts twice."""
     return sum(value.numel() * (2 if value.is_complex() else 1) for value in model.parameters())
 
 

@@ -1,4 +1,4 @@
-"""What a DeepONet sees of its input: readings at the input points, always as many and in the same order."""
+"""The input of a DeepONet: readings at the input points, a fixed number in a fixed order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pitgeo.nn.checks import check_counts, check_lengths
 class Sensors:
     """The input points as sensors: one list of numbers a sample.
 
-    On a shared mesh a reading is the values of a point: where it is says nothing new. Where every sample has its own
-    mesh, a reading is coordinates and values. Either way the order of the input points is part of the data's meaning:
-    the first number of one sample is compared with the first number of all others. Meshes of their own want points that
-    correspond, as those of one mesh bent in many ways do; points in any order are better left to other models. On a
-    shared mesh positions are not looked at: another mesh than that of training, of as many points, goes unnoticed.
+    On a shared mesh, a reading is the values of a point. If every sample has its own mesh, a reading is coordinates and
+    values. Either way the order of the input points has a meaning: the first number of one sample is compared with the
+    first number of all others. So meshes of several samples need corresponding points, as one mesh bent in many ways
+    has; for points in any order, other models are better. On a shared mesh, positions are not checked: a mesh with the
+    same number of points that is not the mesh of training goes unnoticed.
 
     Args:
         in_channels: Coordinates and values of an input point together.
@@ -52,8 +52,8 @@ class Sensors:
         check_counts(points=self.points)
         if self.size == 0:
             raise ValueError(
-                "Expected input values with a DeepONet on a shared mesh, to tell samples apart (got none); name some "
-                "among the inputs of the data"
+                "Expected input values with a DeepONet on a shared mesh, to tell samples apart (got none); name at "
+                "least one among the inputs of the data"
             )
 
     @classmethod
@@ -61,19 +61,19 @@ class Sensors:
         """The sensors of data of a certain shape.
 
         Raises:
-            ValueError: If samples do not all have as many points.
+            ValueError: If samples have different numbers of points.
         """
         if shape.points is None:
             raise ValueError(
-                "Expected samples that all have as many points with a DeepONet, whose sensors they are (got several "
-                "sizes); interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
+                "Expected samples with the same number of points, the sensors of a DeepONet (got several sizes); "
+                "interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
             )
         mesh: Literal["shared", "own"] = "shared" if shape.is_shared else "own"
         return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.extent)
 
     @property
     def size(self) -> int:
-        """Numbers read of a sample."""
+        """How many numbers are read from a sample."""
         return self.points * (self.in_channels - (self.dimension if self.mesh == "shared" else 0))
 
     def read(self, data: PointData, model: nn.Module) -> Tensor:
@@ -81,19 +81,19 @@ class Sensors:
 
         Args:
             data: The sample or batch.
-            model: The model that asks.
+            model: The calling model.
 
         Raises:
-            ValueError: If the data has other channels or another type than the model, or a sample another number of
-                points.
+            ValueError: If the data has other channels or another type than the model, or a sample has another number
+                of points.
         """
         points = DensePoints.of(data, self.in_channels, model)
         count = points.x.shape[1]
         if points.mask is not None or count != self.points:
             least = count if points.mask is None else int(points.mask.sum(1).min())
-            found = f"{count}" if least == count else f"{least} to {count}"
+            sizes = f"{count}" if least == count else f"{least} to {count}"
             raise ValueError(
-                f"Expected samples of {self.points} points, the sensors of a DeepONet (got {found}); interpolate to "
+                f"Expected samples of {self.points} points, the sensors of a DeepONet (got {sizes}); interpolate to "
                 f"these points, or use a model for meshes of any size, such as 'pit'"
             )
         values = points.x if self.mesh == "shared" else torch.cat([points.pos / self.extent, points.x], -1)

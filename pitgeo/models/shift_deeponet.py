@@ -15,23 +15,23 @@ from pitgeo.nn.blocks import from_positions
 
 
 class ShiftDeepONet(DeepONet):
-    r"""A DeepONet that sees the output point in coordinates of its own for each basis function.
+    r"""A DeepONet that takes the output point in separate coordinates for each basis function.
 
     .. math:: y_k(p) = \sum_{b = 1}^{P} \beta_{kb}(u) \, \tau_{kb}\left(A_{kb}(u) \, p + \gamma_{kb}(u)\right) + c_k
 
     The scale net :math:`A`, with a matrix ``[D, D]`` for each basis function, and the shift net :math:`\gamma`, with a
-    vector, are fully connected networks of the readings :math:`u`. So the values are no longer linear in what the input
-    chooses, and one basis function can follow a shock. All of the geometry is in single precision under autocast.
+    vector, are fully connected networks of the readings :math:`u`. So basis functions depend on the input: a single one
+    can follow a shock. The geometry has single precision under autocast.
 
-    The matrices are near the identity at first. :math:`\tau` is one trunk of many outputs, as in the DeepONet; each
-    output is taken at its own coordinates, so the trunk's hidden layers are computed once for each basis function: time
-    and memory are ``basis * out_channels`` times those of the DeepONet's trunk, which is why it has fewer and smaller
-    ones by default. Chen and Wu list 1,835,297 parameters on InviscidBurgers and 6,047,633 on ShockTube, without the
-    sizes that give them.
+    The initial matrices are near the identity. :math:`\tau` is one trunk with many outputs, as in the DeepONet. Each
+    output is taken at its own coordinates, so the hidden layers of the trunk run once for each basis function: time and
+    memory are ``basis * out_channels`` times those of the trunk of a DeepONet. By default it is therefore smaller, with
+    fewer basis functions. Chen and Wu list 1,835,297 parameters on InviscidBurgers and 6,047,633 on ShockTube, without
+    the sizes that give them.
 
     Args:
-        sensors: What is read of a sample.
-        out_channels: Values wanted at a point.
+        sensors: The readings of a sample.
+        out_channels: Values of an output point.
         basis: Basis functions of each output channel, ``P``.
         width: Size of the hidden layers of all four networks.
         layers: Number of hidden layers of all four networks.
@@ -74,7 +74,7 @@ class ShiftDeepONet(DeepONet):
 
 
 class ShiftDeepONetOptions(ModelOptions):
-    """Options of ``model.name = "shift_deeponet"``, see :class:`ShiftDeepONet`; for samples with as many points."""
+    """Options of ``model.name = "shift_deeponet"``, see :class:`ShiftDeepONet`; for samples of one number of points."""
 
     basis: Count = 16
     width: Count = 32

@@ -1,4 +1,4 @@
-"""Attention among few slices of the points: the physics attention of Transolver."""
+"""Attention between slices of the points: the physics attention of Transolver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLDEST, HOTTEST = 0.1, 5.0
 
 
 class SliceAttention(nn.Module):
-    r"""Points are shared out among slices, slices attend to each other, and points take what their slices have.
+    r"""Points are assigned to slices softly, slices attend to each other, and points read from their slices.
 
     .. math::
         w_{ig} &= \operatorname{softmax}_g\left((W_s f_i + b_s)_g / T\right), \qquad
@@ -23,12 +23,12 @@ class SliceAttention(nn.Module):
         z' &= \operatorname{softmax}\left(Q K^T / \sqrt{C}\right) V, \qquad Q, K, V = z W_Q, z W_K, z W_V \\
         y_i &= \sum_g w_{ig} z'_g
 
-    in each head, with :math:`f` and :math:`v` two linear maps of the values, cut into heads of size :math:`C`; another
-    linear map joins the heads. :math:`W_s`, :math:`W_Q`, :math:`W_K` and :math:`W_V` are the same in all heads, the
-    temperature :math:`T`, kept between 0.1 and 5, is not. Time and memory grow with the number of points times that of
-    slices. Where a point is matters through its values alone.
+    in each head, with :math:`f` and :math:`v` two linear maps of the values, split into heads of size :math:`C`;
+    another linear map joins the heads. All heads share :math:`W_s`, :math:`W_Q`, :math:`W_K` and :math:`W_V`; each has
+    its own temperature :math:`T`, between 0.1 and 5. Time and memory grow with the number of points times the number
+    of slices. Positions enter only through the values.
 
-    Weights and their sums are in single precision under autocast.
+    Weights and their sums have single precision under autocast.
 
     Args:
         channels: Size of the values, divisible by ``heads``.
@@ -37,7 +37,7 @@ class SliceAttention(nn.Module):
 
     Shapes:
         - **x** ``[B, N, channels]``; **mask** ``[B, N]``, true where a point is, or ``None``.
-        - **output** ``[B, N, channels]``; where there is no point, nothing of meaning.
+        - **output** ``[B, N, channels]``; meaningless where there is no point.
 
     Raises:
         ValueError: If shapes disagree, ``heads`` does not divide ``channels``, or a number is not positive.
@@ -85,9 +85,9 @@ class SliceAttention(nn.Module):
         return cast(Tensor, self.join((weights @ token.to(weights.dtype)).transpose(1, 2).flatten(2)))
 
     def weights(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """How much of every point is in every slice, and of every slice in every point: both ``[B, heads, N, slices]``.
+        """Weights of the slices at every point, and of the points in every slice: both ``[B, heads, N, slices]``.
 
-        The first add up to one for each point, the second, zero where there is no point, to nearly one for each slice.
+        The former sum to 1 at each point, the latter to nearly 1 in each slice; these are 0 where there is no point.
         """
         logits = self.slice(self.feature(x).unflatten(-1, (self.heads, -1)).transpose(1, 2))
         with torch.autocast(x.device.type, enabled=False):

@@ -25,17 +25,17 @@ class Transolver(nn.Module):
         U \leftarrow U + \operatorname{MLP}(\operatorname{LN}(U)), \\
         y &= \operatorname{Linear}(\operatorname{LN}(U))
 
-    The order of the points does not matter, nor does their number need to be the same in all samples.
+    The order of the points does not matter, and samples may have different numbers of points.
 
     Wu et al. have 8 layers of 128 channels (256 on Navier-Stokes) in 8 heads, with 64 slices (32 on Navier-Stokes), and
-    MLPs as wide as the values. With those sizes on Elasticity without radii this network has 713,537 parameters; the
-    authors' has 128 more, a constant added after the first MLP, whose last bias is one already. Left out: convolutions
-    in the attention on regular grids, distances to a reference grid as inputs, and embeddings of time. Initial weights
-    are PyTorch's own, not small numbers as theirs.
+    MLPs as wide as the values. With these sizes, on Elasticity without radii, this network has 713,537 parameters; the
+    authors' has 128 more, for a constant after the first MLP that duplicates its last bias. Left out: convolutions in
+    the attention on regular grids, distances to a reference grid as inputs, and embeddings of time. Initial weights are
+    PyTorch's defaults, not small numbers as in the authors' code.
 
     Args:
         in_channels: Coordinates and values of a point together.
-        out_channels: Values wanted at a point.
+        out_channels: Values of a point of the result.
         channels: Size of the hidden values, divisible by ``heads``.
         heads: Heads of the attention.
         layers: Number of blocks.
@@ -91,7 +91,7 @@ class Transolver(nn.Module):
 
 
 class _Block(nn.Module):
-    """Attention and an MLP, each after a norm and beside a skip."""
+    """Attention and an MLP, each with a layer norm before it and a skip connection."""
 
     def __init__(self, channels: int, heads: int, slices: int, expansion: int) -> None:
         super().__init__()

@@ -204,7 +204,7 @@ def test_a_run_finds_out_whether_the_mesh_is_shared(is_shared, tmp_path):
         (lambda: model()(Batch.from_data_list([sample(), sample(points=5)])), r"samples of 7 points.*\(got 5 to 7\)"),
         (lambda: model()(Batch.from_data_list([sample(points=5)] * 2)), r"\(got 5\)"),
         (lambda: model()(sample(channels=1)), "4 input channels"),
-        (lambda: DeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "as many points.*'pit'"),
+        (lambda: DeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
         (lambda: DeepONetOptions().build(Shape(2, 1, 2, 0.1, 1.0, points=9, is_shared=True)), "input values"),
         (lambda: Sensors(3, 2, 9, "both"), "'mesh'"),
         (lambda: Sensors(3, 2, 0), "'points'"),

@@ -10,8 +10,8 @@ from pitgeo.data import PointData
 from pitgeo.data.transforms import Compose
 from pitgeo.models import Deformation, GeoFNO, GeoFNOOptions
 from pitgeo.models.fno import SpectralConvolution
+from pitgeo.models.geo_fno import PointFourier
 from pitgeo.models.model_options import Shape
-from pitgeo.models.point_fourier import PointFourier
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import (
     assert_batch_independent,

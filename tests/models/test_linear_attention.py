@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from pitgeo.models.linear_attention import LinearAttention
-from pitgeo.models.rotary import rotary_angles, rotate
+from pitgeo.models.linear_attention import LinearAttention, rotary_angles, rotate
 
 from .common import stirred
 

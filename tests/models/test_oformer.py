@@ -5,9 +5,9 @@ import torch
 from pydantic import ValidationError
 
 from pitgeo.data import PointData
+from pitgeo.models.linear_attention import rotary_angles
 from pitgeo.models.model_options import Shape
 from pitgeo.models.oformer import OFormer, OFormerOptions
-from pitgeo.models.rotary import rotary_angles
 
 from .common import (
     check_numbers,
@@ -117,7 +117,7 @@ def test_options_build_it():
     [
         (lambda: model()(sample(channels=3)), "4 input channels"),
         (lambda: model(layers=0), "'layers'"),
-        (lambda: model(width=2), r"'width' to be even, two for each of 2 axes or more \(got 2\)"),
+        (lambda: model(width=2), r"'width' to be even and at least 4, two an axis \(got 2\)"),
         (lambda: model(decoder_width=9), "'decoder_width'"),
         (lambda: model(heads=0), "'heads'"),
         (lambda: model(spacing=0.0), "'spacing'"),

@@ -133,7 +133,7 @@ def test_few_functions_that_move_do_what_as_many_fixed_ones_cannot():
     ("call", "message"),
     [
         (lambda: model()(sample(points=6)), r"samples of 7 points.*\(got 6\).*'pit'"),
-        (lambda: ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "as many points.*'pit'"),
+        (lambda: ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
         (lambda: model(basis=0), "'basis'"),
     ],
 )
