@@ -16,32 +16,32 @@ GRAPHS = {
     "decoder": ("output", "latent"),
     "output": ("output", "output"),
 }
-"""The graphs a sample may carry, and the point sets they join: targets, then sources."""
+"""The graphs that a sample may have, and the point sets that they join: targets, then sources."""
 
 
 class PointData(Data):  # type: ignore[misc]
     """Values on points, for learning an operator from input points to output points.
 
-    Three point sets: **input** points, where values are known; **latent** points, a coarser set the processor works
-    on; **output** points, where values are wanted. The last two default to the input points. Three graphs may be
-    stored with the sample: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent) and
-    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of it rightly (but for ``B``
-    samples on a shared mesh, which are a batch already).
+    There are three point sets: **input** points have known values; **latent** points are a coarser set for the
+    processor; **output** points are those of the prediction. The last two default to the input points. The sample may
+    store three graphs: ``encoder`` (latent points attend to input points), ``decoder`` (output to latent) and
+    ``output`` (output to output). PyG's own ``DataLoader`` and ``Batch`` collate all of this; ``B`` samples on a shared
+    mesh are a batch already.
 
     Args:
         pos: Input positions ``[N, D]``.
-        x: Input values ``[N, C]``, coordinates not among them, or ``[B, N, C]`` for samples on one shared mesh;
-            ``None`` for none.
+        x: Input values without coordinates ``[N, C]``, or ``[B, N, C]`` for samples on one shared mesh; ``None`` for
+            no values.
         y: Target values at the output points ``[M, K]`` (or ``[B, M, K]``), if known.
         pos_out: Output positions ``[M, D]``; ``None`` for the input points.
         pos_latent: Latent positions ``[L, D]``; ``None`` for the input points.
         sample_id: Number of the sample in its data set, for messages.
-        grid: Points along each axis, where the input points are those of a regular grid in C order.
-        others: More attributes, as for PyG's ``Data``; ``quadrature`` ``[N]`` is how much of the domain each input
-            point stands for (:mod:`pitgeo.graphs.quadrature`).
+        grid: Points along each axis, if the input points form a regular grid, in C order.
+        others: More attributes, as for PyG's ``Data``; ``quadrature`` ``[N]`` is the share of the domain that each
+            input point stands for (:mod:`pitgeo.graphs.quadrature`).
 
     Raises:
-        ValueError: If shapes disagree, a point set is empty, or anything is not finite.
+        ValueError: If shapes disagree, a point set is empty, or a number is not finite.
 
     Example:
         >>> import torch
@@ -73,7 +73,7 @@ class PointData(Data):  # type: ignore[misc]
             self.sample_id = sample_id
         if grid is not None:
             self.grid = tuple(grid)
-        for name, value in others.items():  # graphs come last: new points drop them
+        for name, value in others.items():  # graphs after points: setting points drops graphs
             self[name] = value
         if pos is not None:  # PyG makes empty objects of this class when it separates a batch
             self._check()
@@ -84,7 +84,7 @@ class PointData(Data):  # type: ignore[misc]
             raise ValueError(f"Expected the kind of points to be 'latent' or 'out' (got {kind!r})")
         if "batch" in self:
             raise ValueError("Expected a single sample to set points of (got a batch); set them before batching")
-        if pos is self.pos:  # these are the input points: a copy of them would look like others
+        if pos is self.pos:  # a copy of the input points would count as another point set
             return
         self[f"pos_{kind}"] = pos
         # PyG adds the sample's number to attributes with "batch" in their name: this becomes the batch vector.
@@ -101,7 +101,7 @@ class PointData(Data):  # type: ignore[misc]
         return self[name], (self[f"{name}_batch"] if "batch" in self else None)
 
     def coincide(self, first: str, second: str) -> bool:
-        """Whether two of the point sets are one and the same by construction."""
+        """Whether two point sets are the same object; equal copies are not."""
         return self.points(first)[0] is self.points(second)[0]
 
     @property
@@ -111,14 +111,14 @@ class PointData(Data):  # type: ignore[misc]
 
     @property
     def samples(self) -> int:
-        """How many samples this is a batch of."""
+        """The number of samples in the batch."""
         if "batch" in self:
             return int(self.num_graphs)
         return int(self.x.shape[0]) if self.x.dim() == 3 else 1
 
     @property
     def common_grid(self) -> tuple[int, ...] | None:
-        """Points along each axis of the regular grid that every sample lies on; ``None`` without one.
+        """Points along each axis of the regular grid of every sample; ``None`` without a grid.
 
         Raises:
             ValueError: If samples of a batch lie on grids of several sizes.
@@ -142,20 +142,20 @@ class PointData(Data):  # type: ignore[misc]
     def graph(self, graph: str) -> Neighborhood:
         """The stored graph of this name in :data:`GRAPHS`.
 
-        It is one object, with the orders of edges that it keeps, until its edges change; copies share it.
+        It is the same object, with its cached edge orders, until the edges change; copies of the sample share it.
         """
         index, degree = self[f"{graph}_index"], self[f"{graph}_degree"]
         sources = int(self.points(GRAPHS[graph][1])[0].shape[0])
         if torch.compiler.is_compiling():
             return Neighborhood(index, degree, sources)
-        kept: dict[str, tuple[Neighborhood, tuple[int, int]]] = self.__dict__.setdefault("_kept", {})
+        cache: dict[str, tuple[Neighborhood, tuple[int, int]]] = self.__dict__.setdefault("_kept", {})
         versions = _version(index), _version(degree)
-        if graph in kept:
-            edges, before = kept[graph]
-            if edges.index is index and edges.degree is degree and edges.num_sources == sources and before == versions:
+        if graph in cache:
+            edges, cached = cache[graph]
+            if edges.index is index and edges.degree is degree and edges.num_sources == sources and cached == versions:
                 return edges
-        kept[graph] = Neighborhood(index, degree, sources), versions
-        return kept[graph][0]
+        cache[graph] = Neighborhood(index, degree, sources), versions
+        return cache[graph][0]
 
     def set_graph(self, graph: str, edges: Neighborhood) -> None:
         """Store a graph."""
@@ -165,7 +165,7 @@ class PointData(Data):  # type: ignore[misc]
         self[f"{graph}_degree"] = edges.degree
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": {}}  # orders are found again
+        return {**self.__dict__, "_kept": {}}  # edge orders are computed again
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if key in ("pos_latent_batch", "pos_out_batch"):
@@ -225,5 +225,5 @@ class PointData(Data):  # type: ignore[misc]
 
 
 def _version(values: Tensor) -> int:
-    """How often values have been changed in place; inference tensors do not count."""
+    """How often a tensor was changed in place; 0 for inference tensors, which do not count changes."""
     return 0 if values.is_inference() else values._version

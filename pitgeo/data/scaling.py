@@ -1,4 +1,4 @@
-"""Scalings of fields, kept as buffers of the trained module so that a checkpoint alone is enough to predict."""
+"""Scalings of fields. They are buffers of the trained module, so that a checkpoint alone is enough to predict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 CONSTANT = 1e-7
-"""A channel that spreads by less than this, relative to its largest value, counts as constant."""
+"""A channel is constant if its standard deviation is less than this share of its largest value."""
 
 
 class Scaling(nn.Module):
@@ -20,22 +20,22 @@ class Scaling(nn.Module):
     .. math::
         \hat{x}_k = (x_k - \mu_k) / \sigma_k
 
-    A constant channel is only shifted; of some channels, the logarithm is taken first, or zeros stay zeros. ``mean``
-    and ``std`` are buffers: they travel with the weights. They may differ from point to point where all samples share a
-    mesh; on another resolution of the same regular grid, they are interpolated linearly.
+    A constant channel is only shifted. Channels in ``logs`` are replaced by their logarithm first; in channels of
+    ``zeros``, zeros stay zeros. ``mean`` and ``std`` are buffers, saved with the weights. If all samples share a mesh,
+    they may differ between points; on another resolution of the same regular grid they are interpolated linearly.
 
     Args:
         mean: The shift :math:`\mu` of every channel, ``[K]``, or of every point, ``[N, K]``; ``K`` may be 0.
         std: The scale :math:`\sigma`, of the same shape, positive.
-        grid: Points along each axis of the regular grid, with a mean for every point of one.
+        grid: Points along each axis of the regular grid, if there is a mean for every point of one.
         logs: Channels whose logarithm is scaled; all their values must be positive.
-        zeros: Channels whose zeros stay zeros, of inputs that are given in a set alone.
+        zeros: Channels whose zeros stay zeros, for inputs with values only in a set.
 
     Shapes:
         - **x** ``[..., K]``, or ``[..., N, K]``; the output has the same shape.
 
     Raises:
-        ValueError: If the shapes disagree, or anything is not finite, or a scale is not positive.
+        ValueError: If the shapes disagree, a number is not finite, or a scale is not positive.
 
     Example:
         >>> import torch
@@ -84,7 +84,7 @@ class Scaling(nn.Module):
         self.has_zeros = bool(keeps_zero.any())
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
-        state_dict.setdefault(f"{prefix}keeps_zero", torch.zeros_like(self.keeps_zero))  # of earlier checkpoints
+        state_dict.setdefault(f"{prefix}keeps_zero", torch.zeros_like(self.keeps_zero))  # earlier checkpoints lack it
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     @property
@@ -101,11 +101,11 @@ class Scaling(nn.Module):
     def fit_points(cls, values: Tensor, grid: tuple[int, ...]) -> Scaling:
         """Find the scaling of every point of a shared mesh, in float64.
 
-        A point's scale is at least a hundredth of its channel's: values on a boundary may be the same in all samples.
+        The scale of a point is at least a hundredth of that of its channel: values on a boundary may be constant.
 
         Args:
             values: The field of all training samples, ``[S, N, K]``.
-            grid: Points along each axis, on a regular grid; else empty.
+            grid: Points along each axis of a regular grid; empty without one.
         """
         mean, second = (torch.zeros(values.shape[1:], dtype=torch.float64) for _ in range(2))
         for sample in values:
@@ -117,7 +117,7 @@ class Scaling(nn.Module):
 
     @classmethod
     def fit(cls, values: Iterable[Tensor], kind: Literal["none", "channel"], logs: Sequence[int] = ()) -> Scaling:
-        """Find the scaling of a list of fields ``[N, K]``: of all their points together, in float64.
+        """Find one scaling for all points of a list of fields ``[N, K]``, in float64.
 
         Args:
             values: The field of every training sample; the numbers of points may differ.
@@ -125,8 +125,7 @@ class Scaling(nn.Module):
             logs: Channels whose logarithm is scaled.
 
         Raises:
-            ValueError: If there is no field, the channels differ, a value is not finite, or one to take the logarithm
-                of is not positive.
+            ValueError: If there is no field, the channels differ, a value is not finite, or a logarithm is not defined.
         """
         if kind not in ("none", "channel"):
             raise ValueError(f"Expected 'kind' to be 'none' or 'channel' (got {kind!r})")
@@ -150,8 +149,8 @@ class Scaling(nn.Module):
 
         Args:
             x: The field.
-            grid: That of the points, if it may be another one than the scaling's.
-            batch: Which sample each row of a field ``[N, K]`` is of, where there are several one after another.
+            grid: Grid of the points, if it may differ from that of the scaling.
+            batch: The sample of every row of a field ``[N, K]``, if it has several samples one after another.
         """
         mean, std = self._at(x, grid, batch)
         if self.has_logs:
@@ -170,9 +169,9 @@ class Scaling(nn.Module):
 
         Args:
             x: The field.
-            grid: That of the points, if it may be another one than the scaling's.
-            batch: As for :meth:`scale`, of all points.
-            some: Numbers ``[m]`` of the points that ``x`` is for, and how many points there are; ``None`` for all.
+            grid: Grid of the points, if it may differ from that of the scaling.
+            batch: As for :meth:`scale`, for all points.
+            some: Numbers ``[m]`` of the points of ``x``, and the number of all points; ``None`` if ``x`` has all.
         """
         if some is None:
             mean, std = self._at(x, grid, batch)
@@ -184,11 +183,11 @@ class Scaling(nn.Module):
         return torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same as :meth:`scale`."""
+        """The result of :meth:`scale`."""
         return self.scale(x)
 
     def _at(self, x: Tensor, grid: tuple[int, ...] | None, batch: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Mean and scale for the points of a field."""
+        """Mean and standard deviation at the points of a field."""
         channels = self.mean.shape[-1]
         if not torch.compiler.is_compiling() and (x.dim() == 0 or x.shape[-1] != channels):
             raise ValueError(f"Expected the field to have {channels} channels (got shape {list(x.shape)})")
@@ -202,22 +201,22 @@ class Scaling(nn.Module):
         if batch is not None and x.dim() == 2:  # samples one after another
             points = torch.bincount(batch).tolist()
             mean, std = (part.repeat(len(points), 1) for part in (mean, std))
-        each = len(mean) // max(1, len(points))
-        if set(points) != {each} or x.shape[-2] != len(mean):
+        per_sample = len(mean) // max(1, len(points))
+        if set(points) != {per_sample} or x.shape[-2] != len(mean):
             raise ValueError(
-                f"Expected the {len(self.mean)} points that the scaling was found on, or another resolution of "
+                f"Expected the {len(self.mean)} points that the scaling was fitted to, or another resolution of "
                 f"their regular grid (got shape {list(x.shape)} on the grid {grid}"
                 f"{'' if batch is None else f', samples of {sorted(set(points))} points'}); take 'channel' for others"
             )
         return mean, std
 
     def extra_repr(self) -> str:
-        """Shown when printed."""
+        """What ``repr`` shows of the scaling."""
         return f"channels={self.mean.shape[-1]}"
 
 
 class _Sums:
-    """Mean and squared deviations of the channels, field by field, in float64; fields need not fit into memory."""
+    """Running mean and squared deviations of the channels, in float64; only one field is in memory at a time."""
 
     def __init__(self, logs: tuple[int, ...]) -> None:
         self.logs = list(logs)
@@ -252,7 +251,7 @@ class _Sums:
 
 
 def _resized(values: Tensor, old: tuple[int, ...], new: tuple[int, ...]) -> Tensor:
-    """Linear interpolation between regular grids over one box, ends included: ``[N, K]`` -> ``[M, K]``."""
+    """Linear interpolation between regular grids over the same box, ends included: ``[N, K]`` -> ``[M, K]``."""
     mode = {1: "linear", 2: "bilinear", 3: "trilinear"}[len(old)]
     image = values.t().reshape(1, -1, *old)
     return interpolate(image, size=new, mode=mode, align_corners=True).reshape(values.shape[1], -1).t()

@@ -20,7 +20,7 @@ from pitgeo.controls import Control, TrainingSet, controls_for
 from pitgeo.controls.training_set import same_points
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
-from pitgeo.data.fields.local import own_number
+from pitgeo.data.fields.mesh_field import own_number
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh

@@ -1,4 +1,4 @@
-"""How far predictions are from the truth: every error that pitgeo reports, found in one place.
+"""Errors of predictions: the one place that computes every error that pitgeo reports.
 
 ``docs/measures.md`` has the formulas. The names are the same in tables, JSON, CSV and pictures.
 """
@@ -20,7 +20,7 @@ from pitgeo.measures.error_sums import ErrorSums, relative_errors, statistic
 from pitgeo.measures.reference import Reference, Values
 
 FORMAT = 2
-"""Of errors in JSON; files without it have relative errors alone, of components by the size of their vector."""
+"""Version of errors in JSON; files without it have only relative errors, components relative to their vector."""
 NAMES = ("rmse", "mean_absolute", "largest_absolute", "r2", "relative_l1", "relative_l2", "variation_l2")
 """Errors of a field, in the order of tables; ``peak`` comes after them."""
 PEAK = ("truth", "prediction", "error", "distance")
@@ -31,12 +31,12 @@ NO_REFERENCE = "no mean of the training set was given"
 class Measures:
     """Errors of predictions, collected sample by sample.
 
-    Sums are taken in float64, and only sums are kept. A target that a sample does not hold is left out there.
+    Only sums are kept, in float64. A target that a sample does not hold is left out for this sample.
 
     Args:
-        table: The targets, of which the channels are made; vectors are measured as a whole and by component.
-        reference: Mean of every channel on the training set; ``None`` leaves what is relative to it undefined.
-        why: Why there is no reference.
+        table: The targets with their channels; vectors are measured as a whole and by component.
+        reference: Mean of every channel on the training set; without it, errors relative to it are not defined.
+        why: The reason if there is no reference.
 
     Example:
         >>> from pitgeo.data.fields import FieldTable, MeshField
@@ -63,47 +63,48 @@ class Measures:
         mask: Tensor | Values | None = None,
         pos: Tensor | Values | None = None,
     ) -> None:
-        """Take in one sample.
+        """Add one sample.
 
         Args:
-            name: What to call it.
-            truth: True values ``[M, K]``; of a roll-out ``[M, steps * K]``, one step after the other.
+            name: Name of the sample.
+            truth: True values ``[M, K]``; for a roll-out ``[M, steps * K]``, one step after the other.
             prediction: Predicted values of the same shape.
-            mask: Which of them are known, of the same shape; ``None`` for all.
+            mask: True where a value is known, of the same shape; ``None`` for all.
             pos: Positions ``[M, D]``, for the distance between peaks.
 
         Raises:
             ValueError: If shapes disagree, or a prediction is not finite.
         """
-        true, found = (torch.as_tensor(values) for values in (truth, prediction))
+        true, predicted = (torch.as_tensor(values) for values in (truth, prediction))
         known = torch.ones(true.shape, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
         channels = len(self.table.target_labels)
-        if true.dim() != 2 or true.shape[1] % channels or true.shape != found.shape or true.shape != known.shape:
+        if true.dim() != 2 or true.shape[1] % channels or true.shape != predicted.shape or true.shape != known.shape:
             raise ValueError(
                 f"Expected truth, prediction and mask of {name} to have one shape [M, {channels}], or several steps of "
-                f"it (got {list(true.shape)}, {list(found.shape)} and {list(known.shape)})"
+                f"it (got {list(true.shape)}, {list(predicted.shape)} and {list(known.shape)})"
             )
-        found, true = (torch.where(known, values, 0.0) for values in (found, true))
-        if not bool(torch.isfinite(found).all()):
+        predicted, true = (torch.where(known, values, 0.0) for values in (predicted, true))
+        if not bool(torch.isfinite(predicted).all()):
             raise ValueError(f"Expected finite predictions (got NaN or infinity in {name})")
-        place = None if pos is None else np.asarray(pos, np.float64)
+        points = None if pos is None else np.asarray(pos, np.float64)
         self.names.append(name)
         steps = true.shape[1] // channels
         self._steps = max(self._steps, steps)
-        errors, arrays = relative_errors(found, true), [part.double().numpy() for part in (true, found)]
+        errors, arrays = relative_errors(predicted, true), [part.double().numpy() for part in (true, predicted)]
         for step in range(steps):
             start = step * channels
             for position, field in enumerate(self.table.targets):
-                part = slice(start, start + field.channels)
-                at = known[:, part].all(1).numpy().nonzero()[0]
-                if len(at):
-                    at = at[:1] if field.place == "mesh" else at
-                    where = None if place is None else place[at]
-                    self._add((step, position), [array[at, part] for array in arrays], errors[:, part], where)
+                columns = slice(start, start + field.channels)
+                rows = known[:, columns].all(1).numpy().nonzero()[0]
+                if len(rows):
+                    rows = rows[:1] if field.place == "mesh" else rows
+                    row_pos = None if points is None else points[rows]
+                    values = [array[rows, columns] for array in arrays]
+                    self._add((step, position), values, errors[:, columns], row_pos)
                 start += field.channels
 
     def _add(self, target: tuple[int, int], values: Sequence[Values], errors: Values, pos: Values | None) -> None:
-        """Take in one target of the last sample, ``[n, components]``, and each of its components."""
+        """Add one target of the last sample, ``[n, components]``, and each of its components."""
         number, count, fields = len(self.names) - 1, errors.shape[1], self.table.targets
         channel = sum(field.channels for field in fields[: target[1]])
         mean = np.full(count, np.nan)
@@ -111,18 +112,18 @@ class Measures:
             mean = np.array(self.reference.mean[channel : channel + count])
         has_peak = fields[target[1]].place != "mesh"
         for component in (None, *range(count if count > 1 else 0)):
-            some = slice(None) if component is None else slice(component, component + 1)
+            part = slice(None) if component is None else slice(component, component + 1)
             known = None if component is None and count > 1 else tuple(errors[:, component or 0].tolist())
-            row = ErrorSums.of(number, values[0][:, some], values[1][:, some], mean[some], known, pos, has_peak)
+            row = ErrorSums.of(number, values[0][:, part], values[1][:, part], mean[part], known, pos, has_peak)
             self._rows.setdefault((*target, component), []).append(row)
 
     def result(self) -> dict[str, dict[str, Any]]:
-        """All errors, by target: of a roll-out by step, of a vector with its ``components``.
+        """All errors by target; for a roll-out by step; for a vector also those of its ``components``.
 
-        Each has the mean over samples, quartiles and extremes, and the value ``pooled`` over all points. What is not
-        defined is ``None``, and ``reason`` says why. A target that no sample holds is missing.
+        Each has the mean over samples, quartiles and extremes, and the value ``pooled`` over all points. A number that
+        is not defined is ``None``, and ``reason`` says why. A target that no sample holds is missing.
         """
-        found: dict[str, dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
         for step in range(self._steps):
             end = self._end(step)
             for position, field in enumerate(self.table.targets):
@@ -134,8 +135,8 @@ class Measures:
                         f"{label}{end}": self._entry(field, self._rows[step, position, component])
                         for component, label in enumerate(field.labels)
                     }
-                found[f"{field.name}{end}"] = entry
-        return found
+                entries[f"{field.name}{end}"] = entry
+        return entries
 
     def of_sample(self, number: int, channel: int) -> tuple[float | None, float]:
         """Relative l2 and root mean square error of one sample and channel.
@@ -154,25 +155,25 @@ class Measures:
         return row.relative_l2, row.rmse
 
     def cases(self) -> list[dict[str, Any]]:
-        """The errors of every sample by itself, by target; ``None`` where not defined."""
-        found: list[dict[str, Any]] = [{"name": name, "errors": {}} for name in self.names]
+        """The errors of every single sample, by target; ``None`` where not defined."""
+        cases: list[dict[str, Any]] = [{"name": name, "errors": {}} for name in self.names]
         for (step, position, component), rows in self._rows.items():
             field = self.table.targets[position]
             label = field.name if component is None else field.labels[component]
             for row in rows:
                 errors = {name: getattr(row, name) for name in NAMES}
-                found[row.sample]["errors"][f"{label}{self._end(step)}"] = errors
-        return found
+                cases[row.sample]["errors"][f"{label}{self._end(step)}"] = errors
+        return cases
 
     def _end(self, step: int) -> str:
-        """What the names of a step end in."""
+        """The ending of names for a step of a roll-out."""
         return f", step {step + 1}" if self._steps > 1 else ""
 
     def order(self) -> Values:
-        """An error of every sample that is always defined: the mean over its targets of the relative l2 errors.
+        """An error of every sample that is always defined: the mean of the relative l2 errors of its targets.
 
-        Numbers of the whole mesh, and fields that are zero throughout, count as large as the root mean square over all
-        samples at least.
+        For numbers of the whole mesh, and fields that are zero everywhere, the error is relative to the root mean
+        square over all samples, if that is larger than the target itself.
         """
         total, count = np.zeros(len(self.names)), np.zeros(len(self.names))
         for (_, position, component), rows in self._rows.items():
@@ -208,26 +209,26 @@ class Measures:
         return entry
 
     def _peak(self, rows: Sequence[ErrorSums]) -> dict[str, Any]:
-        """The largest value, predicted and true: in every sample, and in all together."""
-        found = [row.peak for row in rows if row.peak is not None]
-        first, second = (max(found, key=operator.attrgetter(key)) for key in ("truth", "prediction"))
-        distance, why = first.distance, next((peak.why for peak in found if peak.why), "")
-        if first is not second:
-            names = [self.names[rows[found.index(peak)].sample] for peak in (first, second)]
+        """The largest value, predicted and true: in every sample, and in all samples together."""
+        peaks = [row.peak for row in rows if row.peak is not None]
+        true, predicted = (max(peaks, key=operator.attrgetter(key)) for key in ("truth", "prediction"))
+        distance, why = true.distance, next((peak.why for peak in peaks if peak.why), "")
+        if true is not predicted:
+            names = [self.names[rows[peaks.index(peak)].sample] for peak in (true, predicted)]
             distance, why = None, why or f"the largest true value is in {names[0]}, the largest predicted in {names[1]}"
-        pooled_error = abs(second.prediction - first.truth)
+        pooled_error = abs(predicted.prediction - true.truth)
         return {
-            "truth": statistic([peak.truth for peak in found], first.truth),
-            "prediction": statistic([peak.prediction for peak in found], second.prediction),
-            "error": statistic([abs(peak.prediction - peak.truth) for peak in found], pooled_error),
-            "distance": statistic([peak.distance for peak in found], distance, why),
+            "truth": statistic([peak.truth for peak in peaks], true.truth),
+            "prediction": statistic([peak.prediction for peak in peaks], predicted.prediction),
+            "error": statistic([abs(peak.prediction - peak.truth) for peak in peaks], pooled_error),
+            "distance": statistic([peak.distance for peak in peaks], distance, why),
         }
 
     def _reason(self, key: str, what: str, rows: Sequence[ErrorSums]) -> str:
-        """What is the matter, and in which samples."""
-        found = [self.names[row.sample] for row in rows if getattr(row, key) is None]
-        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        return f"{what} in {found[0]}{others}" if found else what
+        """The reason why an error is not defined, with the names of the samples."""
+        names = [self.names[row.sample] for row in rows if getattr(row, key) is None]
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"{what} in {names[0]}{others}" if names else what
 
 
 def measure(
@@ -239,24 +240,24 @@ def measure(
     positions: Iterable[Tensor | Values | None] | None = None,
     names: Iterable[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Errors of predictions for several samples at once; see :class:`Measures`, which takes one after the other.
+    """Errors of predictions for several samples at once; :class:`Measures` takes one after the other.
 
     Args:
-        table: The targets, of which the channels are made.
+        table: The targets with their channels.
         truths: True values ``[M, K]`` of every sample.
         predictions: Predicted values.
         reference: Mean of every channel on the training set.
-        masks: Which values are known; ``None`` for all.
+        masks: True where a value is known; ``None`` for all.
         positions: Positions ``[M, D]``, for the distance between peaks.
-        names: What to call the samples; ``None`` for their numbers.
+        names: Names of the samples; ``None`` for their numbers.
 
     Raises:
         ValueError: If shapes disagree, a prediction is not finite, or there is no sample.
     """
-    found = Measures(table, reference)
+    measures = Measures(table, reference)
     others = (itertools.repeat(None) if part is None else part for part in (masks, positions, names))
     for number, (truth, prediction, mask, pos, name) in enumerate(zip(truths, predictions, *others)):  # noqa: B905
-        found.add(f"sample {number}" if name is None else str(name), truth, prediction, mask, pos)
-    if not found.names:
+        measures.add(f"sample {number}" if name is None else str(name), truth, prediction, mask, pos)
+    if not measures.names:
         raise ValueError("Expected at least one sample to measure errors on (got none)")
-    return found.result()
+    return measures.result()

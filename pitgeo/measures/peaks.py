@@ -1,4 +1,4 @@
-"""The largest value of a field, predicted and true, and how far apart their places are."""
+"""The largest value of a field, true and predicted, and the distance between their places."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Peak(NamedTuple):
     """The largest value of a sample.
 
     Args:
-        truth: The true one.
-        prediction: The predicted one.
-        distance: Between their places; ``None`` where it is not defined.
-        why: Why it is not.
+        truth: The largest true value.
+        prediction: The largest predicted value.
+        distance: Distance between their places; ``None`` if it is not defined.
+        why: The reason if it is not defined.
     """
 
     truth: float
@@ -29,7 +29,7 @@ class Peak(NamedTuple):
 
 
 def find_peak(truth: Values, prediction: Values, pos: Values | None = None) -> Peak:
-    """The largest values of a field. Where several points have one, the nearest places count.
+    """The largest values of a field. If several points have them, the smallest distance counts.
 
     Args:
         truth: True values ``[n]``.
@@ -41,11 +41,11 @@ def find_peak(truth: Values, prediction: Values, pos: Values | None = None) -> P
         >>> find_peak(np.array([1.0, 2.0, 5.0]), np.array([1.0, 4.5, 3.0]), pos)
         Peak(truth=5.0, prediction=4.5, distance=2.0, why='')
     """
-    top, found = float(truth.max()), float(prediction.max())
+    true, predicted = float(truth.max()), float(prediction.max())
     if pos is None:
-        return Peak(top, found, None, "positions are not known")
+        return Peak(true, predicted, None, "positions are not known")
     for values, name in ((truth, "truth"), (prediction, "prediction")):
         if float(values.min()) == float(values.max()):
-            return Peak(top, found, None, f"the {name} is the same everywhere in a sample")
-    distances = kd_tree(pos[truth == top]).query(pos[prediction == found])[0]
-    return Peak(top, found, float(distances.min()), "")
+            return Peak(true, predicted, None, f"the {name} is the same everywhere in a sample")
+    distances = kd_tree(pos[truth == true]).query(pos[prediction == predicted])[0]
+    return Peak(true, predicted, float(distances.min()), "")

@@ -1,4 +1,4 @@
-"""Mean and variation of the targets on the training set: what errors and a loss are relative to."""
+"""Mean and variation of the targets on the training set, to which errors and a loss are relative."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pitgeo.data import PointData
 
 Values = NDArray[np.float64]
 CONSTANT = 1e-7
-"""Values that vary by less than this, relative to the largest of them, are constant: single precision ends there."""
+"""Values that vary by less than this share of the largest are constant: it is the rounding of single precision."""
 WEAK = 0.01
-"""In a loss, the variation of a component counts as at least this share of its vector's."""
+"""In a loss, the variation of a component counts as at least this share of that of its vector."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Reference:
     .. math::
         m_k = \frac{1}{N} \sum_{s, i} y_{sik}, \qquad v_k = \sqrt{\frac{1}{N} \sum_{s, i} (y_{sik} - m_k)^2}
 
-    One number a channel, also where all samples share a mesh. Points that a target does not belong to do not count; a
-    number of the whole mesh counts once a sample.
+    There is one number for each channel, also if all samples share a mesh. Points without a value do not count; a
+    number of the whole mesh counts once for each sample.
 
     Args:
         mean: The mean :math:`m` of every channel.
@@ -38,11 +38,11 @@ class Reference:
 
     @classmethod
     def fit(cls, samples: Iterable[PointData], scalars: int = 0) -> Reference:
-        """Find them on training samples, in float64.
+        """Mean and variation on training samples, computed in float64.
 
         Args:
             samples: Samples with targets ``y``, and perhaps ``y_mask``.
-            scalars: How many channels, the last ones, belong to the mesh as a whole.
+            scalars: Number of channels, the last ones, that belong to the mesh as a whole.
 
         Raises:
             ValueError: If there is no sample.
@@ -56,23 +56,24 @@ class Reference:
         return cls(tuple(mean.tolist()), tuple(variation.tolist()))
 
     def scales(self, channels: Sequence[int]) -> tuple[float, ...]:
-        """What errors are divided by in a loss, positive for every channel.
+        """The divisors of errors in a loss, positive for every channel.
 
-        That is the variation of the channel; of a component, at least a hundredth of its vector's, so that rounding in
-        a component that is zero is not learned. A constant channel counts as large as it is, or 1 if it is zero.
+        The divisor is the variation of the channel. For a component it is at least a hundredth of the variation of its
+        vector, so that rounding in a component that is zero is not learned. For a constant channel it is the absolute
+        value of the constant, or 1 if that is zero.
 
         Args:
-            channels: Channels of every target, which are the components of a vector.
+            channels: Number of channels of every target, which are the components of a vector.
         """
-        mean, own = np.array(self.mean), np.array(self.variation)
-        found, start = [], 0
+        mean, variation = np.array(self.mean), np.array(self.variation)
+        scales, start = [], 0
         for count in channels:
             part = slice(start, start + count)
             start += count
-            size = np.where(own[part] > CONSTANT * np.abs(mean[part]), own[part], 0.0)
+            size = np.where(variation[part] > CONSTANT * np.abs(mean[part]), variation[part], 0.0)
             size = np.maximum(size, WEAK * np.sqrt(np.square(size).mean()))
-            found.append(np.where(size > 0, size, np.where(mean[part] == 0, 1.0, np.abs(mean[part]))))
-        return tuple(np.concatenate(found).tolist())
+            scales.append(np.where(size > 0, size, np.where(mean[part] == 0, 1.0, np.abs(mean[part]))))
+        return tuple(np.concatenate(scales).tolist())
 
     def plain(self) -> dict[str, list[float]]:
         """Plain lists, for a checkpoint."""
@@ -80,7 +81,7 @@ class Reference:
 
     @classmethod
     def parse(cls, plain: Mapping[str, Any]) -> Reference:
-        """What :meth:`plain` was called on."""
+        """The reference from the result of :meth:`plain`."""
         return cls(*(tuple(float(number) for number in plain[key]) for key in ("mean", "variation")))
 
 
@@ -88,9 +89,9 @@ def pooled(counts: Values, means: Values, squares: Values) -> tuple[Values, Valu
     """Count, mean and squared deviations of all samples together, from those of each, along the first axis.
 
     Args:
-        counts: How many values each sample has.
-        means: Their mean; 0 where there are none.
-        squares: Sum of the squared deviations from it.
+        counts: Number of values of each sample.
+        means: Mean of these values; 0 if there are none.
+        squares: Sum of their squared deviations from the mean.
     """
     total = counts.sum(0)
     mean = (counts * means).sum(0) / np.maximum(total, 1)

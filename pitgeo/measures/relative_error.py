@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.utils import segment
 
 REST = 1e-3
-"""The part of their typical size below which targets are at rest, that is zero but for rounding."""
+"""Targets smaller than this share of their typical size are at rest: zero up to rounding."""
 
 
 def relative_error(
@@ -31,42 +31,42 @@ def relative_error(
     .. math::
         e_{bk} = \frac{\lVert \hat{y}_{bk} - y_{bk} \rVert_p}{\lVert y_{bk} \rVert_p}
 
-    Norms run over the points of one sample. Sums are taken in float64, so that neither large values nor millions of
-    points spoil them; the gradient of a perfect prediction is zero, not NaN.
+    Norms run over the points of one sample. Sums are taken in float64, so that large values or millions of points do
+    not cost digits; the gradient of a perfect prediction is zero, not NaN.
 
-    With predictions at :math:`n` of a sample's :math:`N` points alone, drawn at random, the sum over them stands for
-    that over all,
+    If there are predictions only at :math:`n` random points of the :math:`N` points of a sample, the sum over all
+    points is estimated from these,
 
     .. math::
         \lVert \hat{y}_{bk} - y_{bk} \rVert_p^p \approx \frac{N}{n} \sum_{i \in \text{rows}} |\hat{y}_{ik} - y_{ik}|^p,
 
-    while :math:`\lVert y_{bk} \rVert_p` is that of all points. The expectation over the draws is the error itself for
-    the l1 norm, and its square for the l2 norm, whose root is too small by a share of the order of :math:`1 / n`.
+    while :math:`\lVert y_{bk} \rVert_p` is that of all points. For the l1 norm the expectation over the draws is the
+    error itself; for the l2 norm it is that of the square, so the root is too small by a share of order :math:`1 / n`.
 
     Args:
         prediction: Predicted values ``[M, K]``, or ``[B, M, K]`` for samples on one shared mesh.
-        target: True values of the same shape, at all points whatever ``rows`` are; nothing is broadcast.
+        target: True values of the same shape, but always at all points, also with ``rows``; nothing is broadcast.
         batch: The sample of every point, ``[M]``, not decreasing; ``None`` for one sample.
         batch_size: Number of samples ``B``; ``None`` for the last entry of ``batch`` plus one.
         norm: ``1`` or ``2``.
         sample_id: Numbers of the samples in their data set, ``[B]``, for messages.
-        floor: Size ``[K]`` that a target's values count as at least, so that those near zero have an error too.
-        groups: Numbers of channels that are components of one vector, one after the other; ``None`` for scalars alone.
-            Errors of components are relative to the root mean square (or mean) of the sizes of all, so that one of
-            them may be zero.
-        typical: Typical size ``[K]`` of the targets' values. A target of less than :data:`REST` of it, in the mean over
-            its points, is at rest: its error is relative to the typical size. 0 for channels without one.
-        rows: Numbers ``[m]`` of the points that predictions are for, increasing, some of every sample (on a shared mesh
-            the same of all); ``None`` for all.
-        sizes: Positive norms ``[B, K]`` to divide by, in place of the target's own; ``floor``, ``groups``
-            and ``typical`` do not matter then.
+        floor: Least size ``[K]`` of the target's values, so that targets near zero have an error too.
+        groups: Number of components of each vector, in the order of the channels; ``None`` if all are scalars. Errors
+            of components are relative to the root mean square (or mean) of the sizes of all components, so that a
+            single component may be zero.
+        typical: Typical size ``[K]`` of the targets' values. A target smaller than :data:`REST` of it, in the mean over
+            its points, is at rest: its error is relative to the typical size. 0 for channels without a typical size.
+        rows: Numbers ``[m]`` of the points with predictions, increasing, at least one of every sample (on a shared mesh
+            the same for all); ``None`` for all.
+        sizes: Positive norms ``[B, K]`` to divide by instead of the norms of the target; ``floor``, ``groups`` and
+            ``typical`` then have no effect.
 
     Shapes:
         - **output** ``[B, K]``
 
     Raises:
         ValueError: If shapes disagree, ``batch`` or ``rows`` are not sorted, a sample has no row, or the target of a
-            sample is zero throughout.
+            sample is zero everywhere.
 
     Example:
         >>> import torch
@@ -79,11 +79,11 @@ def relative_error(
     """
     if norm not in (1, 2):
         raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
-    there = target if rows is None else _at(target, rows)
-    if prediction.dim() not in (2, 3) or prediction.shape != there.shape:
+    target_rows = target if rows is None else _at(target, rows)
+    if prediction.dim() not in (2, 3) or prediction.shape != target_rows.shape:
         raise ValueError(
             "Expected 'prediction' and 'target' to have one shape [M, K], or [B, M, K] on a shared mesh "
-            f"(got {list(prediction.shape)} and {list(there.shape)}); reshape them, nothing is broadcast"
+            f"(got {list(prediction.shape)} and {list(target_rows.shape)}); reshape them, nothing is broadcast"
         )
     if prediction.dim() == 3:
         if batch is not None:
@@ -92,18 +92,18 @@ def relative_error(
         batch = torch.arange(batch_size, device=prediction.device).repeat_interleave(points)
         if rows is not None:
             rows = (rows + points * torch.arange(batch_size, device=rows.device).unsqueeze(1)).flatten()
-        prediction, target, there = (values.flatten(0, 1) for values in (prediction, target, there))
+        prediction, target, target_rows = (values.flatten(0, 1) for values in (prediction, target, target_rows))
     pointer = _pointer(target.shape[0], batch, batch_size, prediction.device)
     if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
         raise ValueError(
             f"Expected 'sample_id' to have one entry for every of {pointer.numel() - 1} samples "
             f"(got {sample_id.numel()})"
         )
-    difference = prediction.double() - there.double()
+    difference = prediction.double() - target_rows.double()
     error = _norm(difference, pointer, norm) if rows is None else _estimate(difference, pointer, rows, norm)
     size = _norm(target.double(), pointer, norm) if sizes is None else sizes.double()
     if groups is not None and sizes is None:
-        size = _together(size, groups, norm)
+        size = _vector_sizes(size, groups, norm)
     if floor is not None and sizes is None:
         count = pointer.diff()[:, None].double()
         size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
@@ -113,7 +113,7 @@ def relative_error(
         sample, channel = (int(number) for number in (size == 0).nonzero()[0])
         name = int(sample_id.flatten()[sample]) if sample_id is not None else sample
         raise ValueError(
-            f"Expected the target of every sample to be non-zero somewhere (got zeros throughout in sample {name}, "
+            f"Expected the target of every sample to be non-zero somewhere (got zeros everywhere in sample {name}, "
             f"channel {channel}); a relative error is not defined there: leave the sample out"
         )
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
@@ -121,18 +121,18 @@ def relative_error(
 
 
 def at_rest(target: Tensor, typical: Tensor, groups: Sequence[int] | None = None) -> Tensor:
-    """Which channels ``[K]`` of a sample's target ``[M, K]`` are at rest, see :func:`relative_error`."""
+    """True ``[K]`` for the channels of a sample's target ``[M, K]`` that are at rest, see :func:`relative_error`."""
     pointer = torch.tensor([0, target.shape[0]], device=target.device)
     size = _norm(target.double(), pointer, 2)
-    return _at_rest(size if groups is None else _together(size, groups, 2), typical, pointer, 2)[1][0]
+    return _at_rest(size if groups is None else _vector_sizes(size, groups, 2), typical, pointer, 2)[1][0]
 
 
 def _at_rest(size: Tensor, typical: Tensor, pointer: Tensor, norm: int) -> tuple[Tensor, Tensor]:
-    """The typical size in place of one that is next to nothing, and where."""
+    """Sizes in which the typical size replaces those at rest, and a mask of the latter."""
     count = pointer.diff()[:, None].double()
-    usual = typical.double() * (count if norm == 1 else count.sqrt())
-    rests = size < REST * usual
-    return torch.where(rests, usual, size), rests
+    typical_size = typical.double() * (count if norm == 1 else count.sqrt())
+    rests = size < REST * typical_size
+    return torch.where(rests, typical_size, size), rests
 
 
 def _at(target: Tensor, rows: Tensor) -> Tensor:
@@ -144,29 +144,29 @@ def _at(target: Tensor, rows: Tensor) -> Tensor:
         )
     if int(rows[0]) < 0 or int(rows[-1]) >= target.shape[-2]:
         raise ValueError(
-            f"Expected 'rows' to lie in 0..{target.shape[-2] - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' is "
-            f"that of all points"
+            f"Expected 'rows' to lie in 0..{target.shape[-2] - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' must "
+            f"have all points"
         )
     return target.index_select(-2, rows)
 
 
 def _estimate(difference: Tensor, pointer: Tensor, rows: Tensor, norm: int) -> Tensor:
     """The norm over all points of a sample, from the differences at some of them."""
-    some = torch.searchsorted(rows, pointer)
-    share = pointer.diff().double() / some.diff()
-    if bool(torch.isinf(share).any()):
-        sample = int(torch.isinf(share).nonzero()[0])
+    row_pointer = torch.searchsorted(rows, pointer)
+    ratio = pointer.diff().double() / row_pointer.diff()
+    if bool(torch.isinf(ratio).any()):
+        sample = int(torch.isinf(ratio).nonzero()[0])
         raise ValueError(
             f"Expected 'rows' to have points of every sample (got none of sample {sample}); draw some of each"
         )
-    share = share.nan_to_num(1.0).unsqueeze(1)
-    return _norm(difference, some, norm) * (share if norm == 1 else share.sqrt())
+    ratio = ratio.nan_to_num(1.0).unsqueeze(1)
+    return _norm(difference, row_pointer, norm) * (ratio if norm == 1 else ratio.sqrt())
 
 
-def _together(size: Tensor, groups: Sequence[int], norm: int) -> Tensor:
-    """In place of the size of every component, a mean over the vector that it belongs to."""
+def _vector_sizes(size: Tensor, groups: Sequence[int], norm: int) -> Tensor:
+    """Sizes in which every component has the mean over the components of its vector."""
     if sum(groups) != size.shape[1]:
-        raise ValueError(f"Expected 'groups' to be of {size.shape[1]} channels together (got {list(groups)})")
+        raise ValueError(f"Expected 'groups' to sum to {size.shape[1]} channels (got {list(groups)})")
     parts = []
     for part in size.split_with_sizes(list(groups), 1):
         mean = part.mean(1, keepdim=True) if norm == 1 else part.square().mean(1, keepdim=True).sqrt()
@@ -179,7 +179,7 @@ def _norm(values: Tensor, pointer: Tensor, norm: int) -> Tensor:
         total: Tensor = segment(values.abs(), pointer)
         return total
     square: Tensor = segment(values.square(), pointer)
-    zero = square == 0  # there the gradient of a square root is infinite; NaN must stay NaN
+    zero = square == 0  # where the gradient of the square root would be infinite; NaN must stay NaN
     return torch.where(zero, 0.0, torch.where(zero, 1.0, square).sqrt())
 
 

@@ -1,4 +1,4 @@
-"""Assertions for layers, models and data sets that others write to work with those of pitgeo."""
+"""Assertions for layers, models and data sets of one's own that work together with pitgeo."""
 
 from pitgeo.testing.datasets import assert_dataset
 from pitgeo.testing.gradients import assert_gradients, assert_parameters_used

@@ -1,4 +1,4 @@
-"""How assertions call what they test, and compare what comes out."""
+"""Calls of tested layers, and comparison of their results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4}
 
 
 def arguments(sample: Data, inputs: Sequence[str] | None) -> tuple[Any, ...]:
-    """What a layer is called with: the whole sample, or some of its attributes (``None`` for those it lacks)."""
+    """The arguments of a layer: the whole sample, or some of its attributes (``None`` for those it lacks)."""
     if inputs is None and isinstance(sample, PointData):
         return (sample,)
     return tuple(sample.get(name) for name in inputs or LAYER_INPUTS)
 
 
 def result(layer: Layer, sample: Data, inputs: Sequence[str] | None) -> Tensor:
-    """What a layer gives for a sample; an ``AssertionError`` unless it is a finite tensor of numbers."""
+    """The result of a layer for a sample; an ``AssertionError`` unless it is a finite floating-point tensor."""
     with torch.no_grad():
         out = layer(*arguments(sample, inputs))
     if not isinstance(out, Tensor) or out.dim() < 2 or not out.is_floating_point():
@@ -39,7 +39,7 @@ def result(layer: Layer, sample: Data, inputs: Sequence[str] | None) -> Tensor:
 
 
 def name_of(layer: Layer) -> str:
-    """What messages call a layer."""
+    """The name of a layer in messages."""
     return str(getattr(layer, "__name__", type(layer).__name__))
 
 
@@ -47,10 +47,10 @@ def compare(what: str, found: Tensor, expected: Tensor, tolerance: float | None)
     """Raise an ``AssertionError`` that says where and by how much two results differ.
 
     Args:
-        what: What was expected, as a sentence goes on after "Expected".
-        found: The one result.
-        expected: The other.
-        tolerance: Largest difference, next to the largest expected value; ``None`` for that of the precision.
+        what: What was expected, to follow the word "Expected" in the message.
+        found: The result.
+        expected: The expected result.
+        tolerance: Largest difference, relative to the largest expected value; ``None`` for that of the precision.
     """
     if found.shape != expected.shape:
         raise AssertionError(f"Expected {what} (got shape {list(found.shape)} for {list(expected.shape)})")

@@ -1,4 +1,4 @@
-"""Samples with their points in another order, or in another place."""
+"""Copies of samples with their points permuted or moved."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _POSITIONS = ("pos", "pos_out", "pos_latent")
 
 
 def permuted(sample: Data) -> tuple[Data, Tensor]:
-    """A copy with its points in another order, and which output point each of the new ones was.
+    """A copy with its points in another order, and the old number of every output point.
 
-    Input, latent and output points are shuffled each on their own, where a sample has its own; so are the edges of
+    Input, latent and output points are shuffled independently if they are different sets; so are the edges of
     ``edge_index``. Graphs, and all attributes with ``index`` in their names (which PyG takes for numbers of input
     points), are renumbered.
 
     Raises:
-        ValueError: If the points are those of a grid, whose order means something, or there is one point alone.
+        ValueError: If the points form a grid, whose order has a meaning, or there is only one point.
     """
     if sample.get("grid"):
         raise ValueError("Expected a sample whose points may come in any order (got one on a grid); leave 'grid' out")
@@ -59,21 +59,21 @@ def permuted(sample: Data) -> tuple[Data, Tensor]:
 
 
 def moved(sample: Data, motion: Motion) -> Data:
-    """A copy whose points have all been turned about the origin (or not) and shifted by twice their extent."""
+    """A copy with all points shifted by twice their extent, and with ``"rigid"`` first rotated about the origin."""
     if motion not in ("rigid", "translation"):
         raise ValueError(f"Expected 'motion' to be 'rigid' or 'translation' (got {motion!r})")
     pos, generator = sample.pos, torch.Generator().manual_seed(0)
     axes = pos.shape[1]
-    turn = torch.eye(axes, dtype=torch.float64)
+    rotation = torch.eye(axes, dtype=torch.float64)
     if motion == "rigid":
-        turn = torch.linalg.qr(torch.randn(axes, axes, generator=generator, dtype=torch.float64)).Q
-        turn[:, 0] *= torch.linalg.det(turn).sign()  # a rotation, not a reflection
+        rotation = torch.linalg.qr(torch.randn(axes, axes, generator=generator, dtype=torch.float64)).Q
+        rotation[:, 0] *= torch.linalg.det(rotation).sign()  # not a reflection
     shift = torch.randn(axes, generator=generator, dtype=torch.float64).sign()
     shift = shift * 2 * (float((pos.amax(0) - pos.amin(0)).max()) or 1.0)
     changed = copy.copy(sample)
     for name in _POSITIONS:
         if name in sample:
-            changed[name] = (sample[name].double() @ turn.T.to(pos.device) + shift.to(pos.device)).to(pos.dtype)
+            changed[name] = (sample[name].double() @ rotation.T.to(pos.device) + shift.to(pos.device)).to(pos.dtype)
     return changed
 
 

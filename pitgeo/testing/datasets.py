@@ -1,4 +1,4 @@
-"""What the samples of a data set must keep, so that training, evaluation and pictures can use them."""
+"""The assertion that training, evaluation and pictures can use the samples of a data set."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _FLOATING = ("pos", "x", "y", "pos_out", "pos_latent")
 
 
 def assert_dataset(samples: Any) -> None:
-    """The samples are what pitgeo's commands need of a data set.
+    """Check that the samples have all that pitgeo's commands need of a data set.
 
-    - A sequence: length, single samples by number (from the end too, ``IndexError`` beyond it), in the same order when
-      iterated over, and the same each time; slices that have all of this as well.
+    - They are a sequence: with a length; with single samples by number (also negative, ``IndexError`` beyond the end);
+      iterated over in the same order; the same each time; with slices that have all these properties too.
     - Every sample is a single, finite :class:`~pitgeo.data.PointData` with targets ``y`` and its own ``sample_id``;
       axes, input channels, target channels and precision are those of the first.
-    - ``with_transform(transform)`` gives the transformed samples, and leaves those there are alone.
-    - Batches of PyG's ``DataLoader`` hold what the samples hold, and numbers of points that are shifted rightly.
-      Samples on one shared mesh also come as ``batch(numbers)``.
+    - ``with_transform(transform)`` gives the transformed samples, and does not change the others.
+    - Batches of PyG's ``DataLoader`` hold what the samples hold, with correctly shifted point numbers. Samples on one
+      shared mesh also have ``batch(numbers)``.
 
     Args:
         samples: At least two samples, as they are read, before any transform.
 
     Raises:
-        AssertionError: If something is not so.
+        AssertionError: If a property does not hold.
         ValueError: If there are fewer than two samples.
 
     Example:

@@ -1,4 +1,4 @@
-"""What training needs: right gradients, and no parameter that is never used."""
+"""Assertions for training: gradients are right, and all parameters are used."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pitgeo.testing.calls import Layer, arguments, name_of
 def assert_gradients(
     layer: Layer, sample: Data, inputs: Sequence[str] | None = None, of: Sequence[str] = ("x", "pos")
 ) -> None:
-    """Gradients are those that differences of values give, in float64.
+    """Check gradients against finite differences, in float64.
 
-    Copies of the layer and of the sample are taken to float64; one random direction is tried for each of the sample's
-    attributes, and for each parameter of the layer. Neighbourhoods and maxima have kinks: where two neighbours are
-    equally far, differences of values are no gradients.
+    Copies of the layer and of the sample are converted to float64. One random direction is tried for each attribute of
+    the sample, and for each parameter of the layer. Neighbourhoods and maxima have kinks: if two neighbours are equally
+    far, finite differences are not the gradient.
 
     Args:
         layer: A layer, a model, or any function of samples.
@@ -52,8 +52,8 @@ def assert_gradients(
 
     def of_parameter(name: str) -> Callable[[Tensor], Tensor]:
         def function(value: Tensor) -> Tensor:
-            given = {name: value}
-            return cast(Tensor, torch.func.functional_call(cast(nn.Module, double), given, arguments(sample, inputs)))
+            module, parameters = cast(nn.Module, double), {name: value}
+            return cast(Tensor, torch.func.functional_call(module, parameters, arguments(sample, inputs)))
 
         return function
 
@@ -66,7 +66,7 @@ def assert_gradients(
 
 
 def assert_parameters_used(layer: nn.Module, sample: Data, inputs: Sequence[str] | None = None) -> None:
-    """Every parameter that is to be trained has a gradient that is not zero.
+    """Check that every trainable parameter has a gradient that is not zero.
 
     Args:
         layer: A layer or a model.
@@ -74,7 +74,7 @@ def assert_parameters_used(layer: nn.Module, sample: Data, inputs: Sequence[str]
         inputs: As for :func:`assert_gradients`.
 
     Raises:
-        AssertionError: If parameters have no gradient, or zeros; it names them.
+        AssertionError: If parameters have no gradient or zeros; the message names them.
 
     Example:
         >>> from pitgeo import PositionAttention
@@ -82,12 +82,12 @@ def assert_parameters_used(layer: nn.Module, sample: Data, inputs: Sequence[str]
         >>> sample = Data(x=torch.rand(30, 4), pos=torch.rand(30, 2), edge_index=edges)
         >>> assert_parameters_used(PositionAttention(4, 8), sample)
     """
-    own = copy.deepcopy(layer)
-    own.zero_grad()
-    own(*arguments(sample, inputs)).square().sum().backward()
+    module = copy.deepcopy(layer)
+    module.zero_grad()
+    module(*arguments(sample, inputs)).square().sum().backward()
     unused = [
         name
-        for name, parameter in own.named_parameters()
+        for name, parameter in module.named_parameters()
         if parameter.requires_grad and (parameter.grad is None or not bool(parameter.grad.abs().sum() > 0))
     ]
     if unused:
@@ -100,8 +100,8 @@ def _check(what: str, function: Callable[[Tensor], Tensor], value: Tensor) -> No
     try:
         gradcheck(function, (value,), atol=rounding, fast_mode=True, nondet_tol=rounding)
     except GradcheckError as error:
-        found = " ".join(str(error).partition("The above quantities")[0].split())
-        raise AssertionError(f"Expected {what} to be what differences of values give (got: {found})") from None
+        text = " ".join(str(error).partition("The above quantities")[0].split())
+        raise AssertionError(f"Expected {what} to agree with finite differences (got: {text})") from None
 
 
 def _in_double(sample: Data) -> Data:

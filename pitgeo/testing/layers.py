@@ -1,8 +1,8 @@
-"""What layers and models must keep: order, motion, batches, linearity.
+"""Assertions for layers and models: permutation of points, rigid motion, batches, linearity.
 
-A sample is a :class:`~pitgeo.data.PointData`, with which a model is called as it is, or another ``Data`` of PyG, with
-whose ``x``, ``pos`` and ``edge_index`` a layer is called. Layers that take others are given ``inputs``. What behaves
-otherwise while it is trained (dropout, batch norm) is put to ``.eval()`` first; results are best compared in float64.
+A sample is a :class:`~pitgeo.data.PointData`, which a model takes as it is, or another ``Data`` of PyG, whose ``x``,
+``pos`` and ``edge_index`` a layer takes. For other arguments, give ``inputs``. Call ``.eval()`` first on layers that
+behave differently in training (dropout, batch norm). Comparison is best in float64.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from pitgeo.testing.changes import Motion, moved, permuted
 def assert_permutation_equivariant(
     layer: Layer, sample: Data, inputs: Sequence[str] | None = None, tolerance: float | None = None
 ) -> None:
-    r"""Points in another order give the same values in that order.
+    r"""Check that points in another order get the same values in that order.
 
     .. math:: f(P x, P p) = P f(x, p)
 
-    Graphs are renumbered with the points. Latent and output points, where a sample has its own, are shuffled too.
+    Graphs are renumbered with the points. Latent and output points are shuffled too, if the sample has them.
 
     Args:
         layer: A layer, a model, or any function of samples.
         sample: A sample of at least two points; not one on a grid.
         inputs: Names of the sample's attributes that the layer takes, in order; ``None``: ``x``, ``pos`` and
             ``edge_index``, or the sample itself if it is a :class:`~pitgeo.data.PointData`.
-        tolerance: Largest difference, next to the largest value; ``None``: 1e-9 in float64, 1e-4 in float32.
+        tolerance: Largest difference, relative to the largest value; ``None``: 1e-9 in float64, 1e-4 in float32.
 
     Raises:
         AssertionError: If values differ by more, are not finite, or there is not one row for every output point.
-        ValueError: If the sample does not suit.
+        ValueError: If the sample has only one point, or a grid.
 
     Example:
         >>> from pitgeo import PositionAttention
@@ -61,17 +61,17 @@ def assert_rigid_motion_invariant(
     motion: Motion = "rigid",
     tolerance: float | None = None,
 ) -> None:
-    r"""Turned and shifted points have the same values.
+    r"""Check that rotated and shifted points have the same values.
 
     .. math:: f(x, R p + t) = f(x, p)
 
-    Stored graphs stay as they are; graphs that the layer builds itself are built anew.
+    Stored graphs stay as they are; the layer builds its own graphs again.
 
     Args:
         layer: A layer, a model, or any function of samples.
         sample: A sample.
         inputs: As for :func:`assert_permutation_equivariant`.
-        motion: ``"rigid"``: a rotation and a shift; ``"translation"``: a shift alone, for layers that see directions.
+        motion: ``"rigid"``: a rotation and a shift; ``"translation"``: a shift only, for layers that use directions.
         tolerance: As for :func:`assert_permutation_equivariant`.
 
     Raises:
@@ -86,18 +86,18 @@ def assert_rigid_motion_invariant(
         >>> assert_rigid_motion_invariant(PositionAttention(4, 8).double(), sample)
     """
     after, before = result(layer, moved(sample, motion), inputs), result(layer, sample, inputs)
-    how = "moved rigidly" if motion == "rigid" else "shifted"
-    compare(f"{name_of(layer)} to give points that are {how} the same values", after, before, tolerance)
+    moved_points = "moved rigidly" if motion == "rigid" else "shifted"
+    compare(f"{name_of(layer)} to give points that are {moved_points} the same values", after, before, tolerance)
 
 
 def assert_batch_independent(
     layer: Layer, samples: Sequence[Data], inputs: Sequence[str] | None = None, tolerance: float | None = None
 ) -> None:
-    """A batch of several samples, as PyG's loader makes it, gives what each of them gives alone.
+    """Check that a batch of samples, as PyG's loader makes it, has the results of the single samples.
 
     Args:
-        layer: A layer, a model, or any function of samples and of batches of them.
-        samples: At least two, best of different sizes.
+        layer: A layer, a model, or any function of samples and batches.
+        samples: At least two samples, best of different sizes.
         inputs: As for :func:`assert_permutation_equivariant`; ``"batch"`` is ``None`` for a single sample.
         tolerance: As for :func:`assert_permutation_equivariant`.
 
@@ -127,7 +127,7 @@ def assert_batch_independent(
 def assert_linear_in_values(
     layer: Layer, sample: Data, inputs: Sequence[str] | None = None, tolerance: float | None = None
 ) -> None:
-    r"""Values are mapped linearly: weights do not depend on them, and there is no bias.
+    r"""Check that the values are mapped linearly: weights do not depend on them, and there is no bias.
 
     .. math:: f(2 x - 3 x', p) = 2 f(x, p) - 3 f(x', p)
 

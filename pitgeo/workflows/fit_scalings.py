@@ -12,7 +12,7 @@ from torch import Tensor
 from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
-from pitgeo.data.fields.local import own_number
+from pitgeo.data.fields.mesh_field import own_number
 from pitgeo.data.scaling import CONSTANT, Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
 

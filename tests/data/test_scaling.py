@@ -131,7 +131,7 @@ def test_some_points_are_unscaled_as_among_all(grid):
     )
     channel = Scaling(torch.rand(2), 0.5 + torch.rand(2))
     assert torch.equal(channel.unscale(x[rows], grid, batch, (rows, 2 * points)), channel.unscale(x, grid)[rows])
-    with pytest.raises(ValueError, match="12 points that the scaling was found on"):
+    with pytest.raises(ValueError, match="12 points that the scaling was fitted to"):
         own.unscale(x[rows], None, None, (rows, 2 * points + 1))
 
 
@@ -150,7 +150,7 @@ def test_a_scaling_of_every_point_is_not_repeated_over_a_sample(points, batch):
     scaling = Scaling(torch.rand(256, 1), 0.5 + torch.rand(256, 1))
     numbers = None if batch is None else torch.tensor(batch)
     for change in (scaling.scale, scaling.unscale):
-        with pytest.raises(ValueError, match=r"256 points that the scaling was found on.*take 'channel'"):
+        with pytest.raises(ValueError, match=r"256 points that the scaling was fitted to.*take 'channel'"):
             change(torch.rand(points, 1), None, numbers)
     with pytest.raises(ValueError, match="256 points"):
         scaling.unscale(torch.rand(2, 1), None, numbers, (torch.tensor([0, 3]), points))
@@ -171,7 +171,7 @@ def test_a_module_with_a_scaling_of_every_point_refuses_other_points() -> None:
     for inputs, targets in ((scaling, other), (other, scaling)):
         module = OperatorModule(Same(), inputs, targets, TrainingConfig())
         for data in (PointData(pos=torch.rand(512, 2), x=torch.rand(512, 1)), batch(512), batch(200, 312)):
-            with pytest.raises(ValueError, match="256 points that the scaling was found on"):
+            with pytest.raises(ValueError, match="256 points that the scaling was fitted to"):
                 module(data)
         data = batch(256, 256)
         change = targets.unscale if inputs is other else inputs.scale

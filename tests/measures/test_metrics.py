@@ -86,9 +86,9 @@ def test_nothing_is_broadcast() -> None:
 def test_mistakes_are_named() -> None:
     prediction, target, number = batch()
     target[number == 1] = 0.0
-    with pytest.raises(ValueError, match="zeros throughout in sample 1, channel 0"):
+    with pytest.raises(ValueError, match="zeros everywhere in sample 1, channel 0"):
         relative_error(prediction, target, number, 3)
-    with pytest.raises(ValueError, match="zeros throughout in sample 77"):
+    with pytest.raises(ValueError, match="zeros everywhere in sample 77"):
         relative_error(prediction, target, number, 3, sample_id=torch.tensor([5, 77, 6]))
     with pytest.raises(ValueError, match="sorted"):
         relative_error(prediction, prediction, number.flip(0), 3)
@@ -116,7 +116,7 @@ def test_components_are_measured_by_their_vector(norm):
     assert torch.equal(
         relative_error(truth[:, :2] + 1, truth[:, :2], groups=[1, 1]), relative_error(truth[:, :2] + 1, truth[:, :2])
     )
-    with pytest.raises(ValueError, match="'groups' to be of 4 channels"):
+    with pytest.raises(ValueError, match="'groups' to sum to 4 channels"):
         relative_error(truth, truth, groups=[3])
 
 
@@ -174,5 +174,5 @@ def test_targets_at_rest_are_measured_by_the_typical_size(norm: int, groups: tup
     assert at_rest(target[number == 1], typical, groups).all() and not at_rest(target[number == 0], typical).any()
     none = relative_error(torch.zeros(4, 1), torch.zeros(4, 1), typical=torch.tensor([2.0]))
     assert none.tolist() == [[0.0]]
-    with pytest.raises(ValueError, match="zeros throughout"):
+    with pytest.raises(ValueError, match="zeros everywhere"):
         relative_error(torch.zeros(4, 1), torch.zeros(4, 1), typical=torch.tensor([0.0]))

@@ -55,9 +55,9 @@ def test_the_sizes_of_a_mesh() -> None:
 @pytest.mark.parametrize(
     ("mesh", "message"),
     [
-        (case(1000.0), "larger than the training meshes (an extent of 1601, there 1.414 to 1.803): mm and m?"),
-        (case(0.01), "smaller than the training meshes (an extent of 0.01601, there 1.414 to 1.803): cm and m?"),
-        (case(7.0), "times larger than the training meshes (an extent of 11.21, there 1.414 to 1.803): do not rely"),
+        (case(1000.0), "larger than the training meshes (an extent of 1601, in training 1.414 to 1.803): mm and m?"),
+        (case(0.01), "smaller than the training meshes (an extent of 0.01601, in training 1.414 to 1.803): cm and m?"),
+        (case(7.0), "times larger than the training meshes (an extent of 11.21, in training 1.414 to 1.803): do not"),
         (case(T=(20.0, 77.0)), "'T' runs from 20 to 77, outside of the 290 to 355 of the training set (°C and K?)"),
         (case(T=(293e3, 350e3)), "290 to 355 of the training set (by 1000: are units mixed?): do not rely"),
         (case(T=(100.0, 120.0)), "outside of the 290 to 355 of the training set: do not rely on the prediction"),
@@ -80,7 +80,7 @@ def test_finer_meshes_are_named(run: Path, caplog: pytest.LogCaptureFixture) -> 
     load(run).predict_mesh(
         Mesh(points, (("quad", quads),), {"T": np.full(441, 300.0)}, point_sets={"left": np.array([0])})
     )
-    assert "points are 5 times closer than those of the training meshes (about 0.05, there 0.25)" in caplog.text
+    assert "points are 5 times closer than those of the training meshes (about 0.05, in training 0.25)" in caplog.text
 
 
 def test_warnings_of_many_files_are_summed_up(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

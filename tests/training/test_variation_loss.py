@@ -84,7 +84,7 @@ def test_targets_of_zeros_have_a_loss() -> None:
     data[1].y = torch.zeros_like(data[1].y)
     batch = Batch.from_data_list(data)
     np.testing.assert_allclose(module()._error(batch).detach().numpy(), expected(data), rtol=1e-6)
-    with pytest.raises(ValueError, match="zeros throughout in sample 1"):
+    with pytest.raises(ValueError, match="zeros everywhere in sample 1"):
         module(loss="relative_l2")._error(batch)
 
 

@@ -48,7 +48,7 @@ def test_options_that_say_otherwise_than_their_samples_are_refused(monkeypatch):
         read_parts(load_config(CONFIGS / "smoothing.toml"), False)
 
 
-SIZES = r"as many points with a DeepONet.*several sizes"
+SIZES = r"same number of points, the sensors of a DeepONet.*several sizes"
 REFUSED = {
     "sizes": ([20, 21, 22, 23, 24, 25], ['model.name="deeponet"'], SIZES),
     "a single odd size": ([20] * 8 + [31], ['model.name="deeponet"'], SIZES),

@@ -1,4 +1,4 @@
-"""How large and how fine meshes are: those of the training, and whether another is like them."""
+"""Sizes and point spacings of the training meshes, and whether another mesh differs from them."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh, Note
 
 QUERIES = 2000
-"""The spacing is that of as many points at most."""
+"""Largest number of points that the spacing is measured at."""
 
 NEIGHBORS = 8
-"""So many points at one place hide the spacing there."""
+"""Neighbours searched for each point; this many points in one place hide the spacing there."""
 
 OTHER_SIZE = 1.5
-"""A mesh is of another size if it is larger or smaller than all those of the training by this factor."""
+"""A mesh has another size if it is larger or smaller than all training meshes by this factor."""
 
 OTHER_SPACING = 2.0
-"""Its points are of another spacing from this factor on."""
+"""A mesh has another spacing if its points are farther apart or closer than in training by this factor."""
 
 TURNED = 0.3
-"""Normals whose mean is shorter than this point all ways."""
+"""A mean of normals shorter than this has no direction."""
 
 NEAR = 0.05
-"""A unit explains a size that is within this part of those of the training, once it is converted."""
+"""A unit explains a size if the converted size is within this share of the training sizes."""
 
 CELSIUS = 273.15
 """Kelvins at zero degrees Celsius."""
 
 UNITS = {1e3: "mm and m", 1e2: "cm and m", 1e1: "mm and cm", 1e6: "µm and m", 25.4: "mm and inches"}
 UNITS |= {39.37: "inches and m", 3.281: "feet and m", 304.8: "mm and feet", 12.0: "inches and feet"}
-"""Pairs of units by the number of the smaller one in the larger one, the most frequent mistakes first."""
+"""Pairs of units by how many of the smaller make up the larger, the most frequent mistakes first."""
 
 
 def sizes(mesh: Mesh) -> dict[str, float]:
-    """The ``extent`` of a mesh, the diagonal of the box around it, and the ``spacing`` of its points, both in its unit.
+    """The ``extent`` of a mesh, the diagonal of its bounding box, and the ``spacing`` of its points.
 
-    The spacing is the median distance to the nearest other point, those at one place left out; 0 where there is none.
+    The spacing is the median distance to the nearest point in another place; 0 if there is none.
     """
     points = mesh.points
-    some = points[:: max(1, len(points) // QUERIES)]
+    queries = points[:: max(1, len(points) // QUERIES)]
     count = min(NEIGHBORS, len(points))
-    distances = np.asarray(kd_tree(points).query(some, k=count)[0]).reshape(len(some), count)
+    distances = np.asarray(kd_tree(points).query(queries, k=count)[0]).reshape(len(queries), count)
     nearest = np.min(np.where(distances > 0, distances, np.inf), 1)
-    found = nearest[np.isfinite(nearest)]
-    spacing = float(np.median(found)) if len(found) else 0.0
+    nearest = nearest[np.isfinite(nearest)]
+    spacing = float(np.median(nearest)) if len(nearest) else 0.0
     return {"extent": float(np.linalg.norm(np.ptp(points, 0))), "spacing": spacing}
 
 
 @dataclass(frozen=True)
 class MeshSizes:
-    """The meshes of the training.
+    """Sizes of the training meshes.
 
     Args:
         extent: The smallest and the largest extent.
         spacing: The smallest and the largest spacing.
-        normal: The mean of the normals of all meshes, where normals are inputs.
-        time_step: The time from one state to the next, of a model of time series.
+        normal: The mean of the normals of all meshes, if normals are inputs.
+        time_step: The time from one state to the next, for a model of time series.
     """
 
     extent: tuple[float, float]
@@ -74,42 +74,42 @@ class MeshSizes:
 
     @classmethod
     def parse(cls, plain: dict[str, Any]) -> MeshSizes:
-        """What :meth:`plain` was called on."""
+        """The sizes from the result of :meth:`plain`."""
         values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}
         return cls(**values)
 
     def doubts(self, mesh: Mesh, normals: Sequence[float] = ()) -> Iterator[Note]:
-        """What a mesh has that those of the training have not: another size, other distances, faces turned over.
+        """How a mesh differs from those of training: another size, another spacing, flipped faces.
 
         Args:
             mesh: The mesh.
-            normals: The mean of its normals, where they are inputs.
+            normals: The mean of its normals, if normals are inputs.
         """
         own = sizes(mesh)
         if _is_beyond(own["extent"], self.extent, OTHER_SIZE):
             yield Note(
                 "size",
                 f"{_ratio(own['extent'], self.extent, 'larger', 'smaller')} than the training meshes (an extent of "
-                f"{own['extent']:.4g}, there {_span(self.extent)}): "
+                f"{own['extent']:.4g}, in training {_span(self.extent)}): "
                 f"{unit_text(own['extent'], self.extent) or 'do not rely on the prediction'}",
             )
         elif _is_beyond(own["spacing"], self.spacing, OTHER_SPACING):
             yield Note(
                 "spacing",
                 f"points are {_ratio(own['spacing'], self.spacing, 'farther apart', 'closer')} than those of the "
-                f"training meshes (about {own['spacing']:.3g}, there {_span(self.spacing)}): do not rely on the "
+                f"training meshes (about {own['spacing']:.3g}, in training {_span(self.spacing)}): do not rely on the "
                 f"prediction",
             )
         if is_turned(normals, self.normal):
             yield Note(
                 "turned faces",
-                "normals point the other way than in the training meshes: the faces of an open surface run round the "
-                "other way, so turn them over",
+                "normals point the other way than in the training meshes: the faces of an open surface have the "
+                "opposite orientation, so reverse the order of their nodes",
             )
 
 
 def is_turned(normal: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether two means of normals, both of which have a direction, are opposite."""
+    """Whether two means of normals are opposite; false if one has no direction."""
     if len(normal) != len(other) or not len(normal):
         return False
     lengths = [float(np.linalg.norm(mean)) for mean in (normal, other)]
@@ -117,7 +117,7 @@ def is_turned(normal: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def unit_text(value: float, known: tuple[float, float]) -> str:
-    """The units that would bring a size to the known ones, as a question; empty if there are none.
+    """The units whose conversion would bring a size into the known range, as a question; empty if there are none.
 
     Example:
         >>> unit_text(1400.0, (0.9, 1.5)), unit_text(0.04, (1.0, 1.0)), unit_text(7.0, (1.0, 1.0))
@@ -129,7 +129,7 @@ def unit_text(value: float, known: tuple[float, float]) -> str:
 
 
 def units_hint(own: tuple[float, float], known: tuple[float, float]) -> str:
-    """The offset or factor that brings the values of an input into the known range, as a question to add to a message.
+    """The offset or factor that brings the values of an input into the known range, as a question for a message.
 
     Example:
         >>> units_hint((20.0, 80.0), (290.0, 360.0)), units_hint((2e5, 3e5), (180.0, 320.0)), units_hint((5, 6), (1, 2))
@@ -154,7 +154,7 @@ def _is_beyond(value: float, known: tuple[float, float], factor: float) -> bool:
 
 
 def _ratio(value: float, known: tuple[float, float], more: str, less: str) -> str:
-    """How a size compares with the middle of the known ones."""
+    """The ratio of a size to the geometric mean of the known range, in words."""
     ratio = value / float(np.sqrt(known[0] * known[1]))
     return f"{max(ratio, 1 / ratio):.4g} times {more if ratio > 1 else less}"
 

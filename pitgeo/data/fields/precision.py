@@ -1,4 +1,4 @@
-"""Positions far from the origin, of which single precision holds too few digits."""
+"""Positions too far from the origin for single precision."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pitgeo.mesh import Mesh
 log = logging.getLogger(__name__)
 
 FAR = 10.0
-"""A mesh is far from the origin if it is more of its own extents away than this."""
+"""A mesh is far from the origin if its distance is more than this many of its extents."""
 
 COARSE = 0.01
-"""Single precision is too coarse if its steps are longer than this part of the shortest edge."""
+"""Single precision is too coarse if its steps are longer than this share of the shortest edge."""
 
 
 def offset_of(points: Floats) -> tuple[float, ...]:
-    """The middle of points ``[N, D]`` that lie far from the origin; nothing if they do not."""
+    """The center of points ``[N, D]`` that lie far from the origin; empty if they do not."""
     low, high = points.min(0), points.max(0)
-    middle = (low + high) / 2
-    return tuple(middle.tolist()) if np.abs(middle).max() > FAR * (high - low).max() > 0 else ()
+    center = (low + high) / 2
+    return tuple(center.tolist()) if np.abs(center).max() > FAR * (high - low).max() > 0 else ()
 
 
 def warn_of_loss(mesh: Mesh, points: Floats) -> None:
-    """Say in the log if single precision loses the shape of a mesh.
+    """Write a warning to the log if single precision loses the shape of a mesh.
 
     Args:
         mesh: The mesh.
-        points: Its points as they become single precision, ``[N, D]``.
+        points: Its points before they become single precision, ``[N, D]``.
     """
     if not offset_of(points):
         return
@@ -38,7 +38,7 @@ def warn_of_loss(mesh: Mesh, points: Floats) -> None:
     step, edge = float(np.spacing(np.float32(reach))), _shortest_edge(mesh)
     if step > COARSE * edge:
         log.warning(
-            "%s: positions up to %.6g away are held in steps of %.2g, and the shortest edge is %.2g, so that shapes "
+            "%s: positions up to %.6g have steps of %.2g in single precision, and the shortest edge is %.2g, so shapes "
             "are lost; move the meshes to one place, near the origin or near the first mesh of training",
             mesh.path or "the mesh",
             reach,
@@ -48,7 +48,7 @@ def warn_of_loss(mesh: Mesh, points: Floats) -> None:
 
 
 def _shortest_edge(mesh: Mesh) -> float:
-    """The least distance of nodes that follow each other in a cell; of points alone, their mean spacing."""
+    """The least distance of nodes that follow each other in a cell; without cells, the mean spacing of the points."""
     lengths = [
         np.linalg.norm(np.diff(mesh.points[nodes], axis=1), axis=2).ravel()
         for _, nodes in mesh.cells

@@ -1,4 +1,4 @@
-"""The values of a mesh's fields, where they are wanted."""
+"""Finding the fields of a mesh, and reading their values at points or cells."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.data.fields.local import number_and_set
-from pitgeo.data.fields.mesh_field import MeshField, Place
+from pitgeo.data.fields.mesh_field import MeshField, Place, number_and_set
 from pitgeo.geometry import geometry_values, is_geometry
 from pitgeo.geometry.sets import AT, check_set, in_set
 from pitgeo.graphs.trees import kd_tree
@@ -24,45 +23,46 @@ PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
 def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshField:
     """Find a field among point data, cell data, field data and the parameters, in this order.
 
-    ``"number@set"`` is a number of the whole mesh in one of its sets, unless something is called just so.
+    ``"number@set"`` is a number of the whole mesh in one of its sets, unless a field has this very name.
 
     Raises:
-        ValueError: If it is not there, is both point and cell data, or is not numeric.
+        ValueError: If the field is missing, is both point and cell data, or is not numeric.
     """
     where = f"{mesh.path}: " if mesh.path else ""
     start, _, rest = name.partition(":")
-    given, bare = (start, rest) if start in PLACES and rest else (None, name)
+    prefix, bare = (start, rest) if start in PLACES and rest else (None, name)
     data: dict[Place, Mapping[str, Any]]
     data = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**mesh.field_data, **parameters}}
-    if given and bare not in data[given] and any(name in fields for fields in data.values()):  # it is called so
-        given, bare = None, name
-    found: list[tuple[Place, Any]] = []
+    if prefix and bare not in data[prefix] and any(name in fields for fields in data.values()):  # the colon is its own
+        prefix, bare = None, name
+    matches: list[tuple[Place, Any]] = []
     if bare in mesh.point_data:
-        found.append(("point", mesh.point_data[bare][:1]))
+        matches.append(("point", mesh.point_data[bare][:1]))
     if bare in mesh.cell_data:
-        found.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
+        matches.append(("cell", np.concatenate([blocks[:1] for blocks in mesh.cell_data[bare]])[:1]))
     if bare in mesh.field_data or bare in parameters:
-        found.append(("mesh", np.atleast_1d(whole_mesh_value(mesh, bare, parameters)).reshape(1, -1)))
-    chosen = [entry for entry in found if entry[0] == given] if given else found
-    local = number_and_set(bare) if not found and given in (None, "mesh") else None
+        matches.append(("mesh", np.atleast_1d(whole_mesh_value(mesh, bare, parameters)).reshape(1, -1)))
+    chosen = [entry for entry in matches if entry[0] == prefix] if prefix else matches
+    local = number_and_set(bare) if not matches and prefix in (None, "mesh") else None
     if local and local[0] in data["mesh"]:
         check_set(mesh, local[1])
         return replace(find_field(mesh, f"mesh:{local[0]}", parameters), name=bare, within=local[1])
     if not chosen:
-        have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
-        kind = f"{given} field" if given else "field"
+        names = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
+        kind = f"{prefix} field" if prefix else "field"
         if local:
             kind = f"number {local[0]!r} of the whole mesh, given in the set {local[1]!r}, or a field"
-        near = difflib.get_close_matches(bare, [*have, *(f"{one}{AT}{local[1]}" for one in data["mesh"] if local)], 1)
+        in_set_names = [f"{number}{AT}{local[1]}" for number in data["mesh"]] if local else []
+        near = difflib.get_close_matches(bare, [*names, *in_set_names], 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; 'pitgeo describe' lists the fields"
-        if found:
-            hint = f"; did you mean '{found[0][0]}:{bare}'?"
+        if matches:
+            hint = f"; did you mean '{matches[0][0]}:{bare}'?"
         elif is_geometry(name):
             hint = f"; {name!r} is computed from the mesh: name it in data.meshes.geometry"
         elif local and (place := next((place for place in ("point", "cell") if local[0] in data[place]), None)):
-            hint = f"; {local[0]!r} is a {place} field, which has its place: name it alone"
-        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, have)) or 'none'}){hint}")
-    if not given and {"point", "cell"} <= {entry[0] for entry in found}:
+            hint = f"; {local[0]!r} is a {place} field, which has values everywhere: name it without a set"
+        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, names)) or 'none'}){hint}")
+    if not prefix and {"point", "cell"} <= {entry[0] for entry in matches}:
         raise ValueError(
             f"{where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
             f"'point:{bare}' or 'cell:{bare}'"
@@ -78,14 +78,14 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
 
 
 def whole_mesh_value(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> Any:
-    """What a file says of a mesh as a whole, where that is a number; else the parameter, or a text for want of one."""
+    """A number of the mesh in its file; if the file has none, the parameter; without both, the text in the file."""
     own = mesh.field_data.get(name)
     is_number = own is not None and np.asarray(own).dtype.kind in "fiub"
     return own if is_number or name not in parameters else parameters[name]
 
 
 def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
-    """A field where the input values are given, ``[size, components]``."""
+    """The values of a field at points or cells, ``[size, components]``; those of the other kind are averaged."""
     if field.is_geometry:
         try:
             return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
@@ -101,7 +101,7 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
     large = np.abs(values) > np.finfo(np.float32).max
     if large.any():
         raise ValueError(
-            f"{mesh.where}Expected values of {field.name!r} that single precision can hold (got "
+            f"{mesh.where}Expected values of {field.name!r} within the range of single precision (got "
             f"{values[large][0]:.3g}); mend the file, or leave it or the field out"
         )
     _check_components(mesh, field, values)
@@ -113,16 +113,16 @@ def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters
 def _number(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
     """A number of the whole mesh, everywhere or in its set, ``[size, components]``."""
     where, name = mesh.where, field.source
-    have = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
-    if field.within and field.name in have:
+    names = [*mesh.point_data, *mesh.cell_data, *mesh.field_data, *parameters]
+    if field.within and field.name in names:
         raise ValueError(
             f"{where}Expected no field {field.name!r}, which is the number {name!r} in the set {field.within!r} in the "
             f"first file for training (got one of that very name); rename it, or leave the file out"
         )
     if name not in mesh.field_data and name not in parameters:
-        own = f", for the input {field.name!r}" if field.within else ""
+        purpose = f", for the input {field.name!r}" if field.within else ""
         raise ValueError(
-            f"{where}Expected a number {name!r} of the whole mesh{own}, in the file's field data or among the "
+            f"{where}Expected a number {name!r} of the whole mesh{purpose}, in the file's field data or among the "
             f"parameters (got {', '.join(map(repr, [*mesh.field_data, *parameters])) or 'none'}); give it among the "
             f"'parameters' of the prediction, or in the table that data.meshes.parameters names"
         )
@@ -156,7 +156,7 @@ def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
 
 
 def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
-    """Means over the cells at every point, ``[N, K]``; a point without cells takes its nearest cell's values."""
+    """Means over the cells of every point, ``[N, K]``; a point without cells gets the values of the nearest cell."""
     total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
     start = 0
     for _, nodes in mesh.cells:

@@ -1,4 +1,4 @@
-"""Which fields of a mesh are inputs and targets, and the channels of a model that they make."""
+"""The fields of a mesh that are inputs and targets, and their channels in a model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pitgeo.data.fields.local import own_number
-from pitgeo.data.fields.mesh_field import MeshField
+from pitgeo.data.fields.mesh_field import MeshField, own_number
 from pitgeo.data.fields.precision import offset_of
 from pitgeo.data.fields.reading import Floats, find_field
 from pitgeo.geometry import geometry_components
@@ -27,11 +26,11 @@ class FieldRoles:
     """The inputs and targets of a model.
 
     Args:
-        inputs: Input fields; the coordinates are not among them.
+        inputs: Input fields, without the coordinates.
         targets: Fields to predict; those of the whole mesh come last.
         dimension: Axes of the points.
-        offset: What is taken from all positions before they become single precision, one number an axis; none if they
-            lie near the origin.
+        offset: Subtracted from all positions before they become single precision, one number an axis; empty for
+            positions near the origin.
 
     Raises:
         ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
@@ -64,27 +63,27 @@ class FieldRoles:
     ) -> Self:
         """Find the fields on a first mesh.
 
-        A name is looked for among point data, cell data, field data and the parameters, in this order; ``"point:name"``
-        and ``"cell:name"`` say which, where a name is both. An input ``"number@set"``, where nothing is called so, is
-        that number of the whole mesh at the points of that set, and zero elsewhere. If the mesh lies far from the
-        origin, its middle becomes the offset.
+        A name is searched among point data, cell data, field data and the parameters, in this order; ``"point:name"``
+        and ``"cell:name"`` distinguish fields of one name. An input ``"number@set"``, if no field has this name, is
+        that number of the whole mesh at the points of the set, and zero elsewhere. If the mesh lies far from the
+        origin, its center becomes the offset.
 
         Raises:
-            ValueError: If a name is not there, is ambiguous, is given twice, or is not numeric; or a target is a
-                number in a set, or one that an input gives in a set.
+            ValueError: If a name is missing, ambiguous, given twice, or not numeric; or a target is a number in a set,
+                or a number that an input has in a set.
         """
         twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
         if twice:
             raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
-        found = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
-        _check_local(mesh, found[: len(inputs)], found[len(inputs) :])
-        wanted = sorted(found[len(inputs) :], key=lambda field: field.place == "mesh")
-        table = cls(tuple(found[: len(inputs)]), tuple(wanted), mesh.points.shape[1], offset_of(mesh.points))
+        fields = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
+        _check_local(mesh, fields[: len(inputs)], fields[len(inputs) :])
+        predicted = sorted(fields[len(inputs) :], key=lambda field: field.place == "mesh")
+        table = cls(tuple(fields[: len(inputs)]), tuple(predicted), mesh.points.shape[1], offset_of(mesh.points))
         return table.with_geometry(geometry)
 
     @property
     def input_place(self) -> Literal["point", "cell"]:
-        """Where the input values are given."""
+        """The place of the input values: points, or cells if all input fields are cell data."""
         places = {field.place for field in self.inputs if field.place != "mesh" and not field.is_geometry}
         if not places:
             places = {field.place for field in self.targets if field.place != "mesh"}
@@ -92,7 +91,7 @@ class FieldRoles:
 
     @property
     def output_places(self) -> tuple[Literal["point", "cell"], ...]:
-        """Where values are wanted."""
+        """The places of the output points."""
         places = {field.place for field in self.targets} - {"mesh"}
         return tuple(place for place in ("point", "cell") if place in places) or (self.input_place,)
 
@@ -113,7 +112,7 @@ class FieldRoles:
 
     @property
     def scalars(self) -> int:
-        """How many output channels, the last ones, belong to the mesh as a whole."""
+        """The number of output channels, the last ones, that belong to the mesh as a whole."""
         return sum(field.channels for field in self.targets if field.place == "mesh")
 
     def plain(self) -> dict[str, Any]:
@@ -122,7 +121,7 @@ class FieldRoles:
 
     @classmethod
     def parse(cls, plain: Mapping[str, Any]) -> Self:
-        """The table that :meth:`plain` was called on."""
+        """The table from the result of :meth:`plain`."""
 
         def field(entry: Mapping[str, Any]) -> MeshField:
             kinds = entry["categories"]
@@ -137,11 +136,11 @@ class FieldRoles:
         return tuple(field for field in self.inputs if field.is_geometry)
 
     def without_geometry(self) -> Self:
-        """A copy with those inputs alone that files hold."""
+        """A copy without the inputs that are computed from the mesh."""
         return replace(self, inputs=tuple(field for field in self.inputs if not field.is_geometry))
 
     def with_geometry(self, names: Sequence[str]) -> Self:
-        """A copy with these geometry inputs after the other ones, and before the state of a time series."""
+        """A copy with these geometry inputs, after the others and before the state of a time series."""
         states = len(self.targets) if self.is_one_step else 0
         fields = [field for field in self.inputs if not field.is_geometry]
         computed = [MeshField(name, geometry_components(name, self.dimension), is_geometry=True) for name in names]
@@ -150,29 +149,29 @@ class FieldRoles:
 
     @property
     def is_one_step(self) -> bool:
-        """Whether the last inputs are the targets: the next state of a time series is predicted."""
+        """Whether the last inputs are the targets: the model predicts the next state of a time series."""
         return self.inputs[-len(self.targets) :] == self.targets
 
     def ranges(self, values: Floats) -> tuple[Floats, Floats]:
-        """Smallest and largest of every input number, of what :meth:`read` gave; of a number in a set, the number."""
+        """Minimum and maximum of every input number of :meth:`read`; for a number in a set, the number itself."""
         parts = [own_number(part)[None] if field.within else part for field, part in self.parts(values, "inputs")]
         low, high = ([part.min(0) for part in parts], [part.max(0) for part in parts])
         return np.concatenate([*low, np.zeros(0)]), np.concatenate([*high, np.zeros(0)])
 
     def narrow(self, values: Floats, kind: Literal["inputs", "targets"]) -> Floats:
-        """The channels ``[n, channels]`` of what :meth:`read` or :meth:`read_targets` gave, categories as they are."""
+        """The components ``[n, K]`` from the result of :meth:`read` or :meth:`read_targets`, categories as numbers."""
         return np.concatenate([part[:, : field.components] for field, part in self.parts(values, kind)], 1)
 
     def parts(self, values: Floats, kind: Literal["inputs", "targets"]) -> list[tuple[MeshField, Floats]]:
-        """Every field with its columns of what :meth:`read` or :meth:`read_targets` gave."""
+        """Every field with its columns of the result of :meth:`read` or :meth:`read_targets`."""
         fields: tuple[MeshField, ...] = getattr(self, kind)
         return list(zip(fields, _split(values, fields), strict=True))
 
     def one_step(self) -> Self:
-        """A copy whose last inputs are the targets: from one state to the next.
+        """A copy whose last inputs are the targets, for steps from one state to the next.
 
         Raises:
-            ValueError: If states are not given at the same points as the other inputs.
+            ValueError: If the states have other points than the other inputs.
         """
         states = tuple(field for field in self.targets)
         if any(field.place == "mesh" for field in states):
@@ -194,7 +193,7 @@ class FieldRoles:
         return replace(self, inputs=tuple(inputs))
 
     def planar(self, names: Sequence[str]) -> Self:
-        """A copy in which vectors of three components are taken as two, the third being zero everywhere."""
+        """A copy in which the named vectors have two components; their third is zero everywhere."""
 
         def narrow(field: MeshField) -> MeshField:
             return replace(field, components=2, width=3) if field.name in names else field
@@ -204,7 +203,7 @@ class FieldRoles:
 
 
 def _check_local(mesh: Mesh, inputs: Sequence[MeshField], targets: Sequence[MeshField]) -> None:
-    """Refuse numbers in a set among the targets, and inputs that give a target away."""
+    """Refuse numbers in a set among the targets, and inputs that contain a target."""
     where = f"{mesh.path}: " if mesh.path else ""
     for field in targets:
         if field.within:
@@ -212,9 +211,9 @@ def _check_local(mesh: Mesh, inputs: Sequence[MeshField], targets: Sequence[Mesh
                 f"{where}Expected a number in a set among the inputs (got {field.name!r} among the targets); predict "
                 f"{field.source!r}, the number of the whole mesh, or move it to the inputs"
             )
-    wanted = {field.name for field in targets if field.place == "mesh"}
+    predicted = {field.name for field in targets if field.place == "mesh"}
     for field in inputs:
-        if field.within and field.source in wanted:
+        if field.within and field.source in predicted:
             raise ValueError(
                 f"{where}Expected targets that the inputs do not hold (got {field.source!r} among the targets, and "
                 f"{field.name!r} among the inputs); leave one of them out"

@@ -1,4 +1,4 @@
-"""From the fields of a mesh to the channels of a model, and back: what training and prediction have in common."""
+"""From the fields of a mesh to the channels of a model, and back, for training and prediction."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FieldTable(FieldRoles):
-    """The inputs and targets of a model, and where they are found on a mesh.
+    """The inputs and targets of a model, with methods that read them from a mesh and write them to it.
 
-    Input values are given at the points, or at the centres of cells if all input fields are cell data; those of the
-    other kind are averaged. Targets are wanted where they belong, so that the output points may be points, centres
-    of cells, or both. Numbers that belong to the mesh as a whole are inputs that are the same at every point, or in one
-    named set of the mesh and zero elsewhere; as targets they are means over the output points.
+    Input points are the points of the mesh, or the centres of cells if all input fields are cell data; fields of the
+    other kind are averaged. Output points are points, centres of cells, or both, as the targets need. A number of the
+    mesh as a whole is an input with one value at all points, or at those of a named set with zeros elsewhere; as a
+    target it is a mean over the output points.
 
-    Its arguments are those of :class:`~pitgeo.data.fields.roles.FieldRoles`.
+    The arguments are those of :class:`~pitgeo.data.fields.roles.FieldRoles`.
     """
 
     def positions(self, mesh: Mesh, place: str) -> Floats:
         """The points, or the centres of the cells, less the offset, ``[n, D]``.
 
         Raises:
-            ValueError: If the mesh has other axes than the table, or no cells where they are needed.
+            ValueError: If the mesh has another dimension than the table, or lacks cells that are needed.
         """
         self.size(mesh, place)
         return self._moved(mesh.points if place == "point" else centroids(mesh))
 
     def origin(self, mesh: Mesh) -> tuple[float, ...]:
-        """The middle of a mesh that lies far from the offset; none if it does not. It is taken from its positions."""
+        """The center of a mesh that lies far from the offset, to be subtracted from its positions; else empty."""
         return offset_of(self._moved(mesh.points))
 
     def warn_of_loss(self, mesh: Mesh) -> None:
-        """Say in the log if single precision loses the shape of a mesh that must stay where it is."""
+        """Write a warning to the log if single precision loses the shape of a mesh that cannot be moved."""
         warn_of_loss(mesh, self._moved(mesh.points))
 
     def _moved(self, points: Floats) -> Floats:
         return points - np.array(self.offset) if self.offset else points
 
     def size(self, mesh: Mesh, place: str) -> int:
-        """How many points or cells there are.
+        """The number of points or cells.
 
         Raises:
             ValueError: As :meth:`positions`.
@@ -69,11 +69,11 @@ class FieldTable(FieldRoles):
         if place == "point":
             return len(mesh.points)
         if not mesh.cells:
-            raise ValueError(f"{where}Expected cells, whose centres are wanted (got points alone)")
+            raise ValueError(f"{where}Expected cells, at whose centres there are values (got points alone)")
         return mesh.number_of_cells
 
     def read(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
-        """The input fields at the input points as the file has them, ``[n, numbers]``; categories as numbers.
+        """The input fields at the input points, ``[n, numbers]``, as in the file; categories as numbers.
 
         Raises:
             ValueError: If a field is missing, not finite or of another size; the message names file and field.
@@ -93,13 +93,13 @@ class FieldTable(FieldRoles):
 
         Raises:
             ImportError: If PyVista is missing.
-            ValueError: If the mesh has no such thing; the message names the file.
+            ValueError: If the mesh does not have this geometry; the message names the file.
         """
         values = field_values(mesh, field, self.input_place, 0, {})
         return self._moved(values) if field.name == "coordinates" else values
 
     def read_targets(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
-        """The targets at the output points as the file has them, ``[m, numbers]``; zeros where one does not belong.
+        """The targets at the output points, ``[m, numbers]``, as in the file; zeros where a target has no values.
 
         Raises:
             ValueError: If a field is missing, not finite or of another size; the message names file and field.
@@ -125,12 +125,12 @@ class FieldTable(FieldRoles):
         sample_id: int | None = None,
         origin: Sequence[float] = (),
     ) -> PointData:
-        """A sample from positions at each place, and what :meth:`read` and :meth:`read_targets` gave.
+        """A sample from positions at each place, and the results of :meth:`read` and :meth:`read_targets`.
 
-        Positions far from the offset are those about ``origin``, which goes with the sample: a unit box has no use for
-        it, and without one :class:`~pitgeo.data.transforms.Compose` adds it again.
+        Positions of a mesh far from the offset are relative to ``origin``, which is stored in the sample. A unit box
+        does not need it; without one, :class:`~pitgeo.data.transforms.Compose` adds it to the positions.
 
-        Where targets belong to both points and cells, ``y_mask`` says which are known at an output point.
+        If targets belong to both points and cells, ``y_mask`` says which are known at an output point.
 
         Raises:
             ValueError: If a category is unknown.
@@ -164,45 +164,45 @@ class FieldTable(FieldRoles):
     def mesh_sample(
         self, mesh: Mesh, parameters: Mapping[str, float] | None = None, inputs: Floats | None = None
     ) -> PointData:
-        """A sample from a mesh, without targets; ``inputs`` are what :meth:`read` gave, if it was called already."""
+        """A sample from a mesh, without targets; ``inputs`` are the result of :meth:`read`, if it is at hand."""
         places = {self.input_place, *self.output_places}
         pos, origin = self.centred(mesh, places)
         inputs = self.read(mesh, parameters) if inputs is None else inputs
         return self.sample(pos, inputs, where=f"{mesh.path}: " if mesh.path else "", origin=origin)
 
     def centred(self, mesh: Mesh, places: Iterable[str]) -> tuple[dict[str, Floats], tuple[float, ...]]:
-        """Positions at each place as single precision can hold them, and what :meth:`origin` was taken from them."""
+        """Positions at each place, close enough to zero for single precision, and the :meth:`origin` of them."""
         origin = self.origin(mesh)
         pos = {place: self.positions(mesh, place) for place in places}
         return {place: part - np.array(origin) if origin else part for place, part in pos.items()}, origin
 
     def truth(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> dict[str, Floats]:
-        """Those targets that the mesh holds, ``[n, components]`` where they belong; one that does not fit is logged."""
+        """The targets that the mesh holds, ``[n, components]`` at their own places; invalid ones are logged."""
         parameters = parameters or {}
-        found = {}
+        truth = {}
         for field in self.targets:
             places = {"point": mesh.point_data, "cell": mesh.cell_data, "mesh": {**mesh.field_data, **parameters}}
             if field.name not in places[field.place]:
                 continue
             size = 1 if field.place == "mesh" else self.size(mesh, field.place)
             try:
-                found[field.name] = field_values(mesh, field, field.place, size, parameters)[:, : field.components]
+                truth[field.name] = field_values(mesh, field, field.place, size, parameters)[:, : field.components]
             except ValueError as error:
                 log.warning("No error of %r is written: %s", field.name, error)
-        return found
+        return truth
 
     def split(self, mesh: Mesh, values: Floats) -> dict[str, Floats]:
-        """Every target by its name, ``[n, components]`` where it belongs, from values ``[m, channels]``."""
+        """Every target by its name, ``[n, components]`` at its own place, from values ``[m, channels]``."""
         sizes = {place: self.size(mesh, place) for place in self.output_places}
-        found, start = {}, 0
+        fields, start = {}, 0
         for field in self.targets:
             part = values[:, start : start + field.channels]
             start += field.channels
-            found[field.name] = part[:1] if field.place == "mesh" else part[self._rows(field, sizes)]
-        return found
+            fields[field.name] = part[:1] if field.place == "mesh" else part[self._rows(field, sizes)]
+        return fields
 
     def add(self, mesh: Mesh, values: Mapping[str, Floats], ending: str) -> Mesh:
-        """A copy of the mesh with fields ``<target><ending>``, each where it belongs and as wide as in the file."""
+        """A copy of the mesh with fields ``<target><ending>``, each at its own place and as wide as in the file."""
         for field in self.targets:
             if field.name not in values:
                 continue
@@ -217,18 +217,18 @@ class FieldTable(FieldRoles):
         return mesh
 
     def without_targets(self, mesh: Mesh) -> Mesh:
-        """A copy of the mesh without the targets' own fields."""
+        """A copy of the mesh without the fields that are targets."""
         names = {field.name for field in self.targets}
         points = {name: values for name, values in mesh.point_data.items() if name not in names}
         cells = {name: values for name, values in mesh.cell_data.items() if name not in names}
         return replace(mesh, point_data=points, cell_data=cells)
 
     def rows(self, mesh: Mesh, field: MeshField) -> slice:
-        """The output points of a mesh that a target belongs to."""
+        """The range of the output points of a mesh that a target belongs to."""
         return self._rows(field, {place: self.size(mesh, place) for place in self.output_places})
 
     def _rows(self, field: MeshField, sizes: Mapping[Any, int]) -> slice:
-        """The output points that a target belongs to."""
+        """The range of the output points that a target belongs to."""
         start = 0 if field.place == self.output_places[0] else sizes[self.output_places[0]]
         return slice(start, start + sizes[field.place])
 

@@ -1,4 +1,4 @@
-"""Steps from a raw sample to what a model takes: unit box, latent mesh, attention graphs, a grid to interpolate to."""
+"""Transforms from a raw sample to the input of a model: unit box, latent mesh, attention graphs, interpolation grid."""
 
 from pitgeo.data.transforms.attention_graphs import AttentionGraphs
 from pitgeo.data.transforms.compose import Compose

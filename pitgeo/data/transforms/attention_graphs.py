@@ -1,4 +1,4 @@
-"""The graphs that local and cross position-attention run on."""
+"""The graphs of local and cross position-attention."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pitgeo.graphs.quadrature import quadrature_weights
 
 @dataclass(frozen=True)
 class AttentionGraphs:
-    """Build the quantile neighbourhoods of a sample, or of a batch; those already there are kept.
+    """Build the quantile neighbourhoods that a sample or a batch lacks.
 
     Args:
         encoder: Quantile of input points that a latent point attends to; ``None`` for no such graph.
         decoder: Quantile of latent points that an output point attends to; ``None`` for no such graph.
         output: Quantile of output points that an output point attends to; ``None`` for no such graph.
-        metric: Periods of the domain, and the divisor that the layers will use.
-        quadrature: Whether to find how much of the domain each input point stands for, too
+        metric: Periods of the domain, and the divisor that the layers use.
+        quadrature: Whether to add the share of the domain that each input point stands for
             (:func:`~pitgeo.graphs.quadrature.quadrature_weights`), as ``quadrature`` ``[N]`` of the data.
 
     Raises:
-        ValueError: If a quantile is not in (0, 1], or ``quadrature`` is wanted on a periodic domain.
+        ValueError: If a quantile is not in (0, 1], or the domain is periodic with ``quadrature``.
 
     Example:
         >>> import torch
@@ -56,11 +56,11 @@ class AttentionGraphs:
     def __call__(self, data: PointData) -> PointData:
         """A copy with all graphs."""
         missing = [name for name in GRAPHS if getattr(self, name) is not None and not data.has_graph(name)]
-        weighs = self.quadrature and data.get("quadrature") is None
-        if not missing and not weighs:
+        lacks_weights = self.quadrature and data.get("quadrature") is None
+        if not missing and not lacks_weights:
             return data
         result = copy.copy(data)
-        if weighs:
+        if lacks_weights:
             result.quadrature = quadrature_weights(data.pos, data.get("batch"))
         for name in missing:
             result.set_graph(name, self.find(name, data))
@@ -70,9 +70,9 @@ class AttentionGraphs:
         """One graph of a sample or batch.
 
         Args:
-            name: Which.
+            name: Name of the graph.
             data: The sample or batch.
-            rows: The target points that it is wanted for, a range or numbers that do not decrease; ``None`` for all.
+            rows: Numbers of some target points, a range or ascending numbers; ``None`` for all.
         """
         (targets, batch), (sources, source_batch) = (data.points(kind) for kind in GRAPHS[name])
         if rows is not None:

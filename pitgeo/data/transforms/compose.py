@@ -12,7 +12,7 @@ from pitgeo.data.transforms.unit_box import POSITIONS, UnitBox
 
 @dataclass(frozen=True)
 class Compose:
-    """Apply transforms in order. Its ``repr`` names them all, so that caches can tell what made them.
+    """Apply transforms in order. Its ``repr`` names them all, for the keys of caches.
 
     Example:
         >>> Compose(())
@@ -29,7 +29,7 @@ class Compose:
         return data
 
     def placed(self, data: PointData) -> PointData:
-        """A copy at its ``origin``, if it has one and no unit box makes that needless; else the sample itself."""
+        """A copy with its ``origin`` added to the positions; the sample itself without one, or with a unit box."""
         if "origin" not in data or any(isinstance(step, UnitBox) for step in self.transforms):
             return data
         result = copy.copy(data)

@@ -1,4 +1,4 @@
-"""A regular grid over the points of a sample, and the graph to interpolate to it."""
+"""A regular grid over the points of a sample, and the graph for interpolation to its nodes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pitgeo.graphs.sampling import regular_points
 
 @dataclass(frozen=True)
 class GridInterpolation:
-    """Put the nodes of a regular grid over a sample's bounding box as latent points, and find their neighbours.
+    """Make the nodes of a regular grid over the bounding box the latent points, and find their neighbours.
 
-    The box is that of input and output points together, ends included. The ``encoder`` graph joins a node to its
-    :math:`2^D` nearest input points, and all ties with the last: :class:`pitgeo.models.InterpolatedFNO` takes its
-    values from these. The way back needs no graph.
+    The box is that of input and output points together, ends included. The ``encoder`` graph joins each node to its
+    :math:`2^D` nearest input points, and all ties with the last: :class:`pitgeo.models.InterpolatedFNO` averages their
+    values. The interpolation back to points needs no graph.
 
     Args:
-        cells: Nodes along each axis, two at least. Latent points that a sample brings itself are not kept.
+        cells: Nodes along each axis, two at least. The nodes replace latent points that a sample has already.
 
     Raises:
         ValueError: If an axis has fewer than two nodes, the sample has other axes, or it is a batch.

@@ -1,4 +1,4 @@
-"""The coarser points that the processor works on."""
+"""The choice of the latent points, on which the processor works."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pitgeo.graphs.sampling import farthest_points, grid_points, regular_points
 
 @dataclass(frozen=True)
 class LatentMesh:
-    """Choose the latent points of a sample; a sample that brings its own keeps them.
+    """Choose the latent points of a sample; a sample that has latent points keeps them.
 
     Args:
         method: ``"input"``: the input points themselves; ``"farthest"``: farthest point sampling of them; ``"grid"``:
             their means over the cells of a regular grid (pooling, for structured grids); ``"regular"``: a regular grid
             over their bounding box, ends included, or over the period.
-        number: How many, for ``"farthest"``; a sample with fewer points keeps all of its own.
-        ratio: How many for each input point, for ``"farthest"``, instead of ``number``; in (0, 1].
+        number: Number of points for ``"farthest"``; a sample with fewer points keeps all its points.
+        ratio: Number of latent points for each input point, instead of ``number``, in (0, 1].
         cells: Cells along each axis, for ``"grid"``; points along each axis, for ``"regular"``.
         metric: Periods of the domain.
 
     Raises:
-        ValueError: If an option is missing, out of range, or does not go with the method.
+        ValueError: If an option is missing, out of range, or not for this method.
 
     Example:
         >>> import torch
@@ -41,14 +41,15 @@ class LatentMesh:
     metric: Metric = field(default_factory=Metric)
 
     def __post_init__(self) -> None:
-        wanted = {"input": 0, "farthest": 1, "grid": 1, "regular": 1}.get(self.method)
-        if wanted is None:
+        allowed = {"input": (), "farthest": ("number", "ratio"), "grid": ("cells",), "regular": ("cells",)}
+        if self.method not in allowed:
             raise ValueError(f"Expected 'method' to be 'input', 'farthest', 'grid' or 'regular' (got {self.method!r})")
-        given = {name: getattr(self, name) for name in ("number", "ratio", "cells") if getattr(self, name) is not None}
-        allowed = {"input": (), "farthest": ("number", "ratio"), "grid": ("cells",), "regular": ("cells",)}[self.method]
-        if len(given) != wanted or any(name not in allowed for name in given):
-            need = " or ".join(f"'{name}'" for name in allowed) or "no number of points"
-            raise ValueError(f"Expected {need} with the latent mesh {self.method!r} (got {given or 'none'})")
+        names = allowed[self.method]
+        options = {name: getattr(self, name) for name in ("number", "ratio", "cells")}
+        options = {name: value for name, value in options.items() if value is not None}
+        if len(options) != min(len(names), 1) or any(name not in names for name in options):
+            need = " or ".join(f"'{name}'" for name in names) or "no number of points"
+            raise ValueError(f"Expected {need} with the latent mesh {self.method!r} (got {options or 'none'})")
         if self.number is not None and self.number < 1:
             raise ValueError(f"Expected 'number' to be at least 1 (got {self.number})")
         if self.ratio is not None and not 0 < self.ratio <= 1:

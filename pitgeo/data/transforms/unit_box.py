@@ -15,12 +15,12 @@ POSITIONS = ("pos", "pos_out", "pos_latent")
 
 @dataclass(frozen=True)
 class UnitBox:
-    r"""Centre every sample by its own bounding box and scale all samples alike.
+    r"""Centre every sample in its own bounding box, and scale all samples by one factor.
 
     .. math:: p \mapsto s (p - c), \qquad c = \tfrac{1}{2} (\min_i p_i + \max_i p_i)
 
-    One isotropic scale for all axes, fixed from the training set: a scale per sample would erase the size of things.
-    Without it, length scales have no sensible initial value for a mesh in millimetres.
+    There is one scale for all axes, from the training set: a scale for each sample would lose the sizes of meshes.
+    Without scaling, length scales have no sensible initial value for a mesh in millimetres.
 
     Args:
         scale: The factor :math:`s`, one over the largest extent of the training samples.
@@ -61,19 +61,19 @@ class UnitBox:
     def __call__(self, data: PointData) -> PointData:
         """A copy in the unit box; the centre is kept as ``box_center`` ``[1, D]``."""
         if "batch" in data:
-            raise ValueError("Expected a single sample, to be centred by itself (got a batch); transform it before")
+            raise ValueError("Expected a single sample to centre (got a batch); transform samples before batching")
         result = copy.copy(data)
         center = box_center(data.pos)
         for name in POSITIONS:
             if name in data:
                 result[name] = (data[name] - center) * self.scale
         result.box_center = center
-        if "origin" in result:  # positions are about it: so far away, single precision holds no other
+        if "origin" in result:  # positions are relative to it, and stay so in the box
             del result.origin
         return result
 
     def inverse(self, data: PointData) -> PointData:
-        """A copy of a single sample with its positions as they came."""
+        """A copy of a single sample with its original positions."""
         result = copy.copy(data)
         for name in POSITIONS:
             if name in data:
@@ -83,7 +83,7 @@ class UnitBox:
 
 
 def box_center(pos: Tensor) -> Tensor:
-    """Middle ``[1, D]`` of the bounding box of positions ``[N, D]``."""
+    """Center ``[1, D]`` of the bounding box of positions ``[N, D]``."""
     return (pos.amin(0, keepdim=True) + pos.amax(0, keepdim=True)) / 2
 
 

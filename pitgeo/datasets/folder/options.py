@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import PLACES, FieldTable
-from pitgeo.data.fields.local import with_numbers
+from pitgeo.data.fields.mesh_field import with_numbers
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.folder.cache import MOST_KINDS, open_series
 from pitgeo.datasets.folder.facts import Reading

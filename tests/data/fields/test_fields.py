@@ -148,7 +148,7 @@ def test_meshes_that_do_not_fit(changes, message):
 
 def test_centres_need_cells():
     table = FieldTable((), (MeshField("q", place="cell"),), 2)
-    with pytest.raises(ValueError, match="Expected cells, whose centres"):
+    with pytest.raises(ValueError, match="Expected cells, at whose centres"):
         table.mesh_sample(Mesh(points=POINTS))
 
 

@@ -78,7 +78,7 @@ def test_a_checkpoint_of_earlier_versions_has_no_sets():
         (["load@cell:tip"], ["u"], "a.vtu: Expected a set of cells named 'tip'"),
         (["laod@tip"], ["u"], "Expected a number 'laod' of the whole mesh, given in the set 'tip'.*mean 'load@tip'"),
         (["zzz@tip"], ["u"], "Expected a number 'zzz' of the whole mesh.*'pitgeo describe' lists"),
-        (["u@tip"], ["q"], "Expected a number 'u' of the whole mesh.*'u' is a point field.*name it alone"),
+        (["u@tip"], ["q"], "Expected a number 'u' of the whole mesh.*'u' is a point field.*name it without a set"),
         (["u"], ["load@tip"], "Expected a number in a set among the inputs"),
         (["load@tip"], ["u", "load"], "Expected targets that the inputs do not hold"),
         (["load@tip", "load@tip"], ["u"], "every field once"),

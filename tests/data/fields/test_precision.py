@@ -76,7 +76,7 @@ def test_a_loss_that_remains_is_named(caplog, tmp_path):
     assert not caplog.records
     table.warn_of_loss(replace(FAR, path=tmp_path / "far.vtu"))
     edges = [np.linalg.norm(np.diff(NEAR.points[row], axis=0), axis=1).min() for row in NEAR.cells[0][1]]
-    assert f"{tmp_path / 'far.vtu'}: positions up to 5.6e+06 away are held in steps of 0.5" in caplog.text
+    assert f"{tmp_path / 'far.vtu'}: positions up to 5.6e+06 have steps of 0.5" in caplog.text
     assert f"the shortest edge is {min(edges):.2g}, " in caplog.text and "move the meshes to one place" in caplog.text
     caplog.clear()
     table.warn_of_loss(Mesh(FAR.points, point_data=NEAR.point_data))
