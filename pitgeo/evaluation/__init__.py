@@ -1,4 +1,4 @@
-"""How good a trained model is: errors, controls beside it, a verdict, calibration, pictures and a report."""
+"""Evaluation of trained models: errors, comparison with controls, a verdict, calibration, pictures and a report."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A trained model beside simple controls, and a verdict: the last part of every evaluation."""
+"""The comparison of a trained model with simple controls, and its verdict: the last part of every evaluation."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ log = logging.getLogger(__name__)
 
 Values = NDArray[np.float64]
 MOST_VALUES = 1_000_000
-"""Values of test samples that controls predict at most; of more, some samples are taken."""
+"""Largest number of values that controls predict; of more, they predict only some samples."""
 SECONDS = 10.0
-"""Time that permuted inputs may take to predict with, at about the speed of the evaluation."""
+"""Time limit for the predictions with permuted inputs, estimated from the time of the evaluation."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Appraised:
     """A model that has predicted test samples.
 
     Args:
-        predictor: The model, or several.
+        predictor: The model or ensemble.
         options: Options of its data.
-        samples: The test samples, as they are read.
-        predictions: What it predicted for each.
+        samples: The raw test samples.
+        predictions: The prediction for each sample.
     """
 
     predictor: MeshPredictor
@@ -58,11 +58,11 @@ class Appraised:
 
     @property
     def steps(self) -> int:
-        """States that are predicted one after another, of a time series; else 0."""
+        """Number of states that are predicted one after another, for a time series; else 0."""
         return int(getattr(self.samples, "steps", 0))
 
     def chosen(self, most: int) -> list[int]:
-        """Numbers of test samples, evenly chosen, of at most so many values together (but at least a few samples)."""
+        """Numbers of evenly chosen test samples, with at most ``most`` values together but at least a few samples."""
         count = len(self.samples)
         size = self.samples[0].y.numel()
         kept = min(count, max(LEAST_SAMPLES, most // size))
@@ -95,20 +95,20 @@ class _Chosen:
 
 
 def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds: float) -> dict[str, Any]:
-    """What an evaluation says of controls and of the model beside them.
+    """The part of an evaluation about controls: their errors, and the verdict on the model.
 
     Args:
         predictor: The model.
-        appraised: Its test samples and errors.
+        appraised: Its test samples and predictions.
         metrics: Its table of epochs, which may be missing.
-        seconds: How long it took to predict the test samples.
+        seconds: Time of the prediction of the test samples.
 
     Returns:
-        ``controls`` and ``verdict``; nothing where the training samples cannot be read.
+        ``controls`` and ``verdict``; without controls if the training samples cannot be read.
     """
     rivals, numbers, controls = compare(appraised)
     training = predictor.config.training
-    found = verdict(
+    conclusion = verdict(
         predictor.config.model.name,
         appraised.errors(numbers),
         rivals,
@@ -116,14 +116,14 @@ def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds:
         training.schedule,
         influences(predictor, appraised, seconds),
     )
-    return {"controls": controls, "verdict": found}
+    return {"controls": controls, "verdict": conclusion}
 
 
 def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str, Any]]]:
     """Fit the controls of a data set to its training samples, and predict test samples with them.
 
     Returns:
-        The controls, the numbers of the test samples they predicted, and what a report says of them.
+        The controls, the numbers of the test samples that they predicted, and their entries in a report.
     """
     samples, numbers = appraised.samples, appraised.chosen(MOST_VALUES)
     try:
@@ -165,27 +165,27 @@ def compare(appraised: Appraised) -> tuple[list[Rival], list[int], list[dict[str
 
 
 def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> dict[str, Influence]:
-    """What permuting each input among test samples does to the errors.
+    """The change of the errors if an input is permuted among the test samples, for each input.
 
     Fields are permuted where samples share their points, numbers of the mesh everywhere, those in a set as long as none
     is zero, which hides the set; inputs that are the same in all test samples are left out.
 
     Args:
         predictor: The model.
-        appraised: Its test samples and errors.
-        seconds: How long it took to predict all test samples.
+        appraised: Its test samples and predictions.
+        seconds: Time of the prediction of all test samples.
     """
     samples, steps = appraised.samples, appraised.steps
     channels = _channels(predictor.table, len(predictor.table.target_labels) if steps else 0)
-    each = max(seconds, 1e-3) / len(samples)
-    count = min(len(samples), int(SECONDS / (each * max(1, len(channels)))))
+    per_sample = max(seconds, 1e-3) / len(samples)
+    count = min(len(samples), int(SECONDS / (per_sample * max(1, len(channels)))))
     if count < LEAST_SAMPLES:
         return {}
     numbers = [number * len(samples) // count for number in range(count)]
     chosen = [samples[number] for number in numbers]
     order = np.random.default_rng(0).permutation(count)
     partner = np.empty(count, np.int64)
-    partner[order] = np.roll(order, 1)  # nobody's own
+    partner[order] = np.roll(order, 1)  # never the sample itself
     is_shared = all(same_points(chosen[0], sample) for sample in chosen)
     local = {field.name for field in predictor.table.inputs if field.within and field.categories is None}
     found, own = {}, appraised.errors(numbers)
@@ -216,7 +216,7 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
 
 
 def _measured(control: Control, training: TrainingSet, appraised: Appraised, numbers: Sequence[int]) -> Measures | None:
-    """A control beside the truth; ``None`` where it cannot be fitted, or predicts what is not finite."""
+    """The errors of a control; ``None`` if it cannot be fitted, or its predictions are not finite."""
     try:
         control.fit(training)
         predictions = []
@@ -232,7 +232,7 @@ def _measured(control: Control, training: TrainingSet, appraised: Appraised, num
 
 
 def _history(path: Path) -> list[dict[str, float | None]]:
-    """The rows of a table of epochs; none where there is none."""
+    """The rows of a table of epochs; empty without a table."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -240,18 +240,18 @@ def _history(path: Path) -> list[dict[str, float | None]]:
 
 
 def _channels(table: FieldTable, state: int) -> dict[str, list[int]]:
-    """Channels of every input field, the state at the end left out."""
-    found: dict[str, list[int]] = {}
+    """Channels of every input field, without the state at the end."""
+    channels: dict[str, list[int]] = {}
     start, total = 0, table.in_channels - state
     for field in table.inputs:
         if start + field.channels <= total:
-            found[field.name] = list(range(start, start + field.channels))
+            channels[field.name] = list(range(start, start + field.channels))
         start += field.channels
-    return found
+    return channels
 
 
 def _with(sample: PointData, channels: Sequence[int], values: Tensor) -> PointData:
-    """A sample with other values in some input channels; a number of the mesh at all points."""
+    """A copy of a sample with other values in some input channels; a number of the mesh is set at all points."""
     sample = copy.copy(sample)
     sample.x = sample.x.clone()
     sample.x[:, list(channels)] = values if len(values) == len(sample.x) else values[:1]

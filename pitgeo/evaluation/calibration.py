@@ -1,4 +1,4 @@
-"""How far the spread of an ensemble can be relied on: its factor, found on one split and tested on another."""
+"""Calibration of the spread of an ensemble: its factor is fitted on one split and tested on another."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from pitgeo.training.module import known
 
 Values = NDArray[np.float64]
 LEVELS = tuple(step / 10 for step in range(1, 31))
-"""Multiples of the spread within which errors are counted; 1 and 2 are among them."""
+"""Multiples of the spread for which the share of smaller errors is computed; 1 and 2 are among them."""
 
 
 def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
-    r"""Find, on the validation samples, what the spread is to be multiplied by.
+    r"""The factors of the spread that make it as large as the error on the validation samples.
 
     .. math::
         s_k = \sqrt{\frac{\sum_i (\bar{y}_{ik} - y_{ik})^2}{\sum_i \sigma_{ik}^2}}
 
-    The sums run over all points of all validation samples, so that a few points at which members happen to agree do
-    not matter. A channel in which members agree everywhere has the factor 1, and so have all without validation
-    samples. Those that chose the best checkpoints are the same, so that the factor is rather too small.
+    The sums run over all points of all validation samples, so single points at which members agree by chance have no
+    influence. The factor is 1 for a channel in which members agree everywhere, and for all channels without validation
+    samples. The best checkpoints were chosen on the same samples, so the factor is rather too small.
 
     Args:
-        ensemble: Members to predict with; its own calibration is passed over.
+        ensemble: Members to predict with; its own calibration is ignored.
         progress: Show progress bars (in a terminal only).
 
     Raises:
@@ -58,19 +58,19 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
 
 
 def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", progress: bool = True) -> dict[str, Any]:
-    """Predict every sample of a split, compare spread and error, and write what came out.
+    """Predict every sample of a split, and write the errors and the comparison of spread and error.
 
-    That is ``ensemble.json``, from which :func:`pitgeo.prediction.predictor.load_ensemble` makes the ensemble
-    again, and ``pictures/calibration.png``.
+    The files are ``ensemble.json``, from which :func:`pitgeo.prediction.predictor.load_ensemble` loads the ensemble,
+    and ``pictures/calibration.png``.
 
     Args:
         ensemble: Members and calibration.
-        output: Folder for what is written.
-        split: Which samples.
+        output: Folder for the files.
+        split: The split of the data.
         progress: Show progress bars (in a terminal only).
 
     Returns:
-        What ``ensemble.json`` holds.
+        The content of ``ensemble.json``.
 
     Raises:
         ValueError: If the split is unknown or empty, or a prediction is not finite.
@@ -181,13 +181,13 @@ class _Column:
     spreads: list[Values]
 
     def share(self, level: float) -> float:
-        """Share of the points whose error is within that many spreads."""
+        """Share of the points whose error is at most ``level`` spreads."""
         pairs = zip(self.errors, self.spreads, strict=True)
         within = sum(int((error <= level * spread).sum()) for error, spread in pairs)
         return within / sum(error.size for error in self.errors)
 
     def rank_correlation(self) -> float | None:
-        """Spearman's, of the samples' mean errors and mean spreads; ``None`` where one does not vary."""
+        """Spearman's correlation of mean errors and mean spreads of the samples; ``None`` if one is constant."""
         errors, spreads = (
             [float(values.mean()) for values in part if values.size] for part in (self.errors, self.spreads)
         )
@@ -198,7 +198,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the members said of the samples of a split."""
+    """The predictions of the members for the samples of a split."""
 
     means: list[Tensor]
     spreads: list[Tensor]
@@ -208,7 +208,7 @@ class _Found:
     member_measures: list[Measures]
 
     def columns(self) -> list[_Column]:
-        """One for every target channel."""
+        """Errors and spreads of every target channel."""
         return [self._column(channel) for channel in range(self.truths[0].shape[1])]
 
     def _column(self, channel: int) -> _Column:
@@ -221,7 +221,7 @@ class _Found:
 
 
 def _assess(ensemble: Ensemble, samples: Any, calibration: Calibration, progress: bool) -> _Found:
-    """Predict with one member after the other; only sums over the members are kept."""
+    """Predictions by one member after the other; only sums over the members are kept."""
     size = ensemble.config.training.batch_size
     moments = [Moments() for _ in range(len(samples))]
     truths = [samples[number].y for number in range(len(samples))]
@@ -244,7 +244,7 @@ def _assess(ensemble: Ensemble, samples: Any, calibration: Calibration, progress
 
 
 def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict[str, Any]:
-    """The errors of the mean, and beside its relative errors those of every member."""
+    """The errors of the mean, with the relative errors of every member added."""
     for target, entry in errors.items():
         for name in ("relative_l1", "relative_l2"):
             entry[name]["members"] = [member[target][name]["mean"] for member in members]
@@ -252,7 +252,7 @@ def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict
 
 
 def _verdict(ensemble: Ensemble, samples: Any, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
-    """The mean of the members beside controls, and what is to be said of their spread."""
+    """The comparison of the ensemble mean with controls, and the verdict on it and on the spread."""
     appraised = Appraised(ensemble, ensemble.data_options, samples, found.means)
     rivals, numbers, controls = compare(appraised)
     spread = {label: ratio for label, ratio in ratios.items() if ratio}
@@ -261,6 +261,6 @@ def _verdict(ensemble: Ensemble, samples: Any, found: _Found, ratios: dict[str, 
 
 
 def _ratio(column: _Column) -> float | None:
-    """Root mean square of the error over that of the spread; ``None`` without any spread."""
+    """Root mean square of the error, divided by that of the spread; ``None`` without any spread."""
     squares = [sum(float(np.square(values).sum()) for values in part) for part in (column.errors, column.spreads)]
     return math.sqrt(squares[0] / squares[1]) if squares[1] > 0 else None

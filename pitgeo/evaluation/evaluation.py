@@ -39,23 +39,23 @@ def evaluate(
     progress: bool = True,
     overrides: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Predict every sample of a split, and write what came out.
+    """Predict every sample of a split, and write errors, a report, pictures and meshes.
 
-    That is ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is the one named
-    in the checkpoint, the files of a split those of training. Errors are those of ``docs/measures.md``, found by
-    :class:`pitgeo.measures.Measures`; the mean over samples of the relative l2 error is the benchmark's number. Best,
-    median and worst sample are those of the relative l2 error, averaged over targets.
+    The files are ``evaluation.json``, ``report.html``, ``pictures/*.png`` and ``meshes/*.vtu``. The data set is named
+    in the checkpoint, and so are the files of the split. ``docs/measures.md`` defines the errors, which
+    :class:`pitgeo.measures.Measures` computes; benchmarks use the mean over samples of the relative l2 error. Best,
+    median and worst sample are chosen by the relative l2 error, averaged over targets.
 
     Args:
         checkpoint: A checkpoint written by training.
-        output: Folder for what is written; ``None`` for the checkpoint's own.
-        split: Which samples.
-        device: Where the model runs, as torch names it.
+        output: Folder for the files; ``None`` for the folder of the checkpoint.
+        split: The split of the data.
+        device: Device of the model, in torch's notation.
         progress: Show a progress bar (in a terminal only).
         overrides: Changes to the options of the data, ``"data.darcy2d.resolution=85"``.
 
     Returns:
-        What ``evaluation.json`` holds.
+        The content of ``evaluation.json``.
 
     Raises:
         ValueError: If the split is unknown or empty, or a prediction is not finite.
@@ -82,8 +82,8 @@ def evaluate(
     errors = measures.order()
     order = np.argsort(errors, kind="stable")
     rest = resting(predictor, samples)
-    for target, found in rest.items():
-        log.info("%r is at rest in %d samples, where errors relative to its own size say little", target, len(found))
+    for target, numbers in rest.items():
+        log.info("%r is at rest in %d samples, where errors relative to its own size say little", target, len(numbers))
     chosen = {"best": int(order[0]), "median": int(order[(len(order) - 1) // 2]), "worst": int(order[-1])}
 
     result = {
@@ -175,13 +175,13 @@ def format_table(result: dict[str, Any]) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
+    result = {"python": platform.python_version()}
     for package in ("pitgeo", "torch", "torch-geometric", "lightning", "numpy"):
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:  # run from a source tree that is not installed
-            found[package] = "unknown"
-    return found
+            result[package] = "unknown"
+    return result
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -207,7 +207,7 @@ def _check_leaks(
 
 
 def _growth(errors: dict[str, Any], targets: Sequence[str]) -> dict[str, list[float]]:
-    """Mean errors over the steps: of every target by itself, where a step has several; NaN where not defined."""
+    """Mean errors at every step, for each target; NaN where not defined."""
     entries = list(errors.values())
     means = [{name: entry[name]["mean"] for name in ("relative_l1", "relative_l2")} for entry in entries]
     return {

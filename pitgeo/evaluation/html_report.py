@@ -1,4 +1,4 @@
-"""A run as one HTML page: errors, pictures, configuration. It opens anywhere, and fetches nothing."""
+"""A run as one HTML page: errors, pictures, configuration. It opens in any browser, and loads nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pitgeo.evaluation.report_run import facts, used_settings
 from pitgeo.training.checkpoint_io import write_atomic
 
 LIMIT = 1_500_000
-"""Bytes of a page."""
+"""Largest size of a page, in bytes."""
 COLUMNS = {"mean": "mean", "lower_quartile": "25%", "median": "median", "upper_quartile": "75%", "largest": "largest"}
 SHOWN = (
     *measure_table.COLUMNS,
@@ -40,14 +40,14 @@ CAPTIONS = {
 """Pictures for those who tune a model, in their order; others come last."""
 MODEL, OVERALL = "the model", "relative l2"
 BESIDE = 3
-"""Targets in the table of controls, at most."""
+"""Largest number of targets in the table of controls."""
 NAME = measure_table.NAME
 
 
 def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
-    """Write a run's report, one HTML file that holds its pictures and can be passed on alone.
+    """Write the report of a run: one HTML file that contains its pictures.
 
-    What the run did not leave in its folder is left out.
+    Parts whose files are missing in the folder are left out.
 
     Args:
         folder: Folder of an evaluated run: ``evaluation.json``, and ``metrics.csv``, ``config.toml``,
@@ -126,7 +126,7 @@ def _evaluation(folder: Path) -> dict[str, Any]:
 
 
 def _errors(result: Mapping[str, Any]) -> str:
-    """The table of the command line."""
+    """The table of errors that the command line prints."""
     found = _targets(result.get("errors"))
     every = list(measure_table.rows(found, "\u2003"))
     if not any("rmse" in entry for _, entry in every):
@@ -138,7 +138,7 @@ def _errors(result: Mapping[str, Any]) -> str:
 
 
 def _all_errors(result: Mapping[str, Any]) -> str:
-    """A few more columns, then every error over the samples."""
+    """A table with more columns, then the statistics of every error over the samples."""
     found = _targets(result.get("errors"))
     parts, every = [], list(measure_table.rows(found, "\u2003"))
     if any("rmse" in entry for _, entry in every):
@@ -162,7 +162,7 @@ def _targets(errors: Any) -> dict[str, Any]:
 
 
 def shortened(name: str) -> str:
-    """A name without its middle, if it is long."""
+    """A name; if it is long, without its middle part."""
     return name if len(name) <= NAME else f"{name[: NAME // 2 - 3]}...{name[-NAME // 2 :]}"
 
 
@@ -174,7 +174,7 @@ def _numbers(entry: Mapping[str, Any], columns: Sequence[tuple[str, str]]) -> li
 
 
 def _controls(result: Mapping[str, Any]) -> str:
-    """The model and the controls: the error that the verdict compares, and that of every target if there are a few."""
+    """Model and controls: the error that the verdict compares, and up to three targets' own errors."""
     controls = [control for control in result.get("controls") or () if isinstance(control, Mapping)]
     if not controls:
         return ""
@@ -184,8 +184,8 @@ def _controls(result: Mapping[str, Any]) -> str:
     rows: list[tuple[Any, ...]] = []
     for name, found in ((MODEL, own), *((control.get("name"), control) for control in controls)):
         errors = _targets(found.get("errors"))
-        each = (measure_table.number(errors.get(target, {}), "relative_l2", "mean") for target in targets)
-        rows.append((name, *(_dash(value) for value in (found.get("relative_l2"), *each)), found.get("seconds")))
+        by_target = (measure_table.number(errors.get(target, {}), "relative_l2", "mean") for target in targets)
+        rows.append((name, *(_dash(value) for value in (found.get("relative_l2"), *by_target)), found.get("seconds")))
     notes = [f"{control.get('name')}: {control['note']}" for control in controls if control.get("note")]
     head = ("predictor", OVERALL, *(shortened(target) for target in targets), "seconds to fit")
     return table(head, rows) + "".join(map(note, notes))
@@ -196,7 +196,7 @@ def _dash(value: Any) -> Any:
 
 
 def _samples(result: Mapping[str, Any]) -> str:
-    """Best, median and worst sample; and the samples with the largest errors, where the evaluation lists them."""
+    """Best, median and worst sample, and the samples with the largest errors if the evaluation lists them."""
     chosen = [(which, _name(result[which]), result[which].get("relative_l2")) for which in CHOSEN if which in result]
     parts = [table(("", "sample", "relative l2"), chosen)] if chosen else []
     if worst := result.get("worst_samples"):
@@ -227,9 +227,9 @@ def _pictures(folder: Path, errors: Mapping[str, Any]) -> tuple[list[Figure], li
 
 
 def _figure(figure: Figure, image: str | None) -> str:
-    """A picture and what it shows, or where it lies if there is no room for it."""
+    """A picture with its caption, or its file name if the page has no room for it."""
     if image is None:
-        return note(f"Not on this page, for its size: pictures/{figure.path.name}")
+        return note(f"Too large for this page: pictures/{figure.path.name}")
     return f"<figure>{image}<figcaption>{escape(figure.caption)}</figcaption></figure>"
 
 

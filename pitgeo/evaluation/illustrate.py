@@ -1,4 +1,4 @@
-"""Pictures and mesh files of an evaluation's best, median and worst sample."""
+"""Pictures and mesh files of the best, median and worst sample of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pitgeo.prediction.predictor import Predictor
 log = logging.getLogger(__name__)
 
 LABELS = {"von_mises": "von Mises stress"}
-"""What targets are called in pictures, where their names do not say."""
+"""Names of targets in pictures, if different from those in the data."""
 
 LONGEST = 60
-"""Letters of a target in the name of a file: four bytes each, of the 255 that a name may have."""
+"""Letters of a target in a file name: each takes up to four bytes, and a name may have 255."""
 
 
 def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
@@ -45,10 +45,10 @@ def draw(
     folder: Path,
     measures: Measures,
 ) -> None:
-    """Write ``fields.png``, ``latent_mesh.png`` and ``length_scales.png``, those that apply, to a folder.
+    """Write those of ``fields.png``, ``latent_mesh.png`` and ``length_scales.png`` that apply to a folder.
 
-    Fields are drawn on a line and in the plane, latent points in the plane; with several targets, the file names end
-    in the target. Every field is titled with its own errors in the sample.
+    Fields without a mesh are drawn on a line and in the plane, latent points in the plane. With several targets, file
+    names end in the target. The title of every field has its errors in the sample.
     """
     channels = getattr(samples, "drawn", range(len(predictor.targets)))
     labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
@@ -60,7 +60,7 @@ def draw(
     for channel in channels:
         label = labels[channel]
         name = "fields.png" if len(labels) == 1 else f"fields_{names[channel]}.png"
-        text = LABELS.get(label, label.replace("$", r"\$"))  # which begins a formula
+        text = LABELS.get(label, label.replace("$", r"\$"))  # in matplotlib, a dollar begins a formula
         cases = {
             f"{_title(which, result)}, {_errors(measures, number, channel)}": number for which, number in chosen.items()
         }
@@ -82,15 +82,14 @@ def draw(
 
 
 def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
-    """Name, kind and lengths of every attention layer that has any."""
-    found = next((part for part in model.modules() if isinstance(part, PiT)), None)
-    if found is None:
+    """Name, kind and lengths of every attention layer with length scales."""
+    pit = next((part for part in model.modules() if isinstance(part, PiT)), None)
+    if pit is None:
         return []
-    model = found
-    local = [name for name, part in model.named_modules() if isinstance(part, PositionAttention)]
+    local = [name for name, part in pit.named_modules() if isinstance(part, PositionAttention)]
     return [
         (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
-        for name, lengths in model.length_scales()
+        for name, lengths in pit.length_scales()
     ]
 
 
@@ -118,14 +117,14 @@ def _draw_on_meshes(
     field = None
     if table is not None:
         of_channels = [field for field in table.targets for _ in range(field.channels)]
-        field = of_channels[channel % len(of_channels)]  # of a series, one after the other
+        field = of_channels[channel % len(of_channels)]  # the channels of a series repeat at every step
     place = "point" if field is None else field.place
     if place == "mesh":
         return
     rows = []
     for title, number in cases.items():
-        at = slice(None) if table is None or field is None else table.rows(meshes[number], field)
-        truth, prediction = (values[at, channel].numpy() for values in (samples[number].y, predictions[number]))
+        shown = slice(None) if table is None or field is None else table.rows(meshes[number], field)
+        truth, prediction = (values[shown, channel].numpy() for values in (samples[number].y, predictions[number]))
         rows.append(plots.MeshSample(title, meshes[number], place, truth, prediction))
     try:
         plots.mesh_fields(rows, output, label)
@@ -147,7 +146,7 @@ def _errors(measures: Measures, number: int, channel: int) -> str:
 
 
 def file_names(labels: Sequence[str]) -> list[str]:
-    """For every label a name of a file, different from the others, that the file system takes.
+    """A valid file name for every label, all different.
 
     Example:
         >>> file_names(["von mises", "von/mises", "T"])

@@ -1,4 +1,4 @@
-"""Errors as a table to print: what fits a screen; the rest is in ``evaluation.json``."""
+"""A table of the most important errors, for the terminal; ``evaluation.json`` has all errors."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ COLUMNS = (
     ("relative_l2", "mean"),
     ("variation_l2", "pooled"),
 )
-"""Errors in the table, and which of their numbers."""
+"""Errors in the table, and the number of each that is shown."""
 LEGEND = "relative l2: mean over samples; the others: all points of all samples. See docs/measures.md"
 MOST = 24
-"""Rows of a table at most: more are cut out of its middle."""
+"""Largest number of rows of a table; more are cut out of its middle."""
 WIDTH = 100
 NAME = 30
 
 
 def heading(name: str) -> str:
-    """What an error is called in tables and pictures: as in JSON, with spaces."""
+    """The name of an error in tables and pictures: that in JSON, with spaces."""
     return name.replace("_", " ")
 
 
 def rows(errors: Mapping[str, Any], indent: str = "  ") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every target with its errors, and below a vector its components."""
+    """Every target with its errors; after a vector, its components."""
     for target, entry in errors.items():
         yield target, entry
         for component, numbers in entry.get("components", {}).items():
@@ -35,27 +35,27 @@ def rows(errors: Mapping[str, Any], indent: str = "  ") -> Iterator[tuple[str, M
 
 
 def number(entry: Mapping[str, Any], name: str, which: str) -> float | None:
-    """A number of a target, ``None`` where it is not defined or the evaluation has none."""
-    found: float | None = entry.get(name, {}).get(which)
-    return found
+    """A number of a target; ``None`` if it is not defined, or missing in the evaluation."""
+    value: float | None = entry.get(name, {}).get(which)
+    return value
 
 
 def reasons(errors: Mapping[str, Any], columns: Sequence[tuple[str, str]] = COLUMNS) -> list[str]:
-    """Why cells of a table are empty, each reason once."""
-    found: dict[str, list[str]] = {}
+    """The reasons for empty cells of a table, each reason once."""
+    by_reason: dict[str, list[str]] = {}
     for target, entry in rows(errors, ""):
         for name, which in columns:
             part = entry.get(name, {})
             if which in part and part[which] is None and part.get("reason"):
-                found.setdefault(f"{heading(name)}: {part['reason']}", []).append(target)
-    return [f"{', '.join(targets[:3])}{', ...' * (len(targets) > 3)}: no {text}" for text, targets in found.items()]
+                by_reason.setdefault(f"{heading(name)}: {part['reason']}", []).append(target)
+    return [f"{', '.join(targets[:3])}{', ...' * (len(targets) > 3)}: no {text}" for text, targets in by_reason.items()]
 
 
 def format_errors(errors: Mapping[str, Any]) -> list[str]:
     r"""The lines of a table of errors.
 
     Args:
-        errors: What :meth:`pitgeo.measures.measures.Measures.result` gave.
+        errors: The result of :meth:`pitgeo.measures.measures.Measures.result`.
 
     Example:
         >>> entry = {name: {"mean": 0.125, "pooled": 0.25} for name, _ in COLUMNS}

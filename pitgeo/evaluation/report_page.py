@@ -58,12 +58,12 @@ $sections
 
 
 def section(title: str, content: str) -> str:
-    """A section with a heading; nothing without content."""
+    """A section with a heading; empty without content."""
     return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>" if content else ""
 
 
 def folded(title: str, content: str) -> str:
-    """What is seen after a click; nothing without content."""
+    """A section that a click unfolds; empty without content."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{content}\n</details>" if content else ""
 
 
@@ -73,13 +73,13 @@ def note(text: str) -> str:
 
 
 def items(texts: Iterable[Any]) -> str:
-    """A list; nothing without texts."""
+    """A list; empty without texts."""
     lines = "".join(f"<li>{escape(str(text))}</li>" for text in texts)
     return f"<ul>\n{lines}\n</ul>" if lines else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], most: int = measure_table.MOST) -> str:
-    """A table; numbers to four digits, right-aligned; ``None`` is an empty cell; a long one has a gap."""
+    """A table with numbers to four digits, right-aligned; ``None`` is an empty cell; a long table has a gap."""
     rows = list(rows)
     if not rows:
         return ""

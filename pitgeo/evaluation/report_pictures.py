@@ -1,4 +1,4 @@
-"""Pictures for a page: each in the smallest form that keeps it readable, all together within a number of bytes."""
+"""Pictures inside a page: each in the smallest readable form, all together within a number of bytes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import NamedTuple
 from PIL import Image, UnidentifiedImageError
 
 LEVELS = ((1280, 88), (1000, 80), (760, 70))
-"""Largest width in pixels, and quality of WebP; the first with which everything fits is taken."""
+"""Largest width in pixels, and quality of WebP; the first level at which all pictures fit is used."""
 
 
 class Figure(NamedTuple):
     """A picture of a run.
 
     Args:
-        path: Its file.
-        caption: What it shows.
+        path: File of the picture.
+        caption: Text below the picture.
     """
 
     path: Path
@@ -28,16 +28,16 @@ class Figure(NamedTuple):
 
 
 def embed(figures: Sequence[Figure], limit: int) -> tuple[list[str | None], int]:
-    """An ``img`` element for every picture, the pictures inside; ``None`` for those for which there is no room.
+    """An ``img`` element with the data of every picture; ``None`` for a picture without room, or an invalid file.
 
-    The first ones get room first. A file that is no picture is left out as well.
+    Room is given in the order of the pictures.
 
     Args:
-        figures: The pictures, what matters most first.
-        limit: Bytes of all elements together.
+        figures: The pictures, the most important ones first.
+        limit: Largest size of all elements together, in bytes.
 
     Returns:
-        The elements, and the bytes they take.
+        The elements, and their size in bytes.
     """
     found: list[str | None] = []
     for level in LEVELS:
@@ -72,13 +72,13 @@ def _element(figure: Figure, width: int, quality: int) -> str | None:
 
 
 def _smallest(picture: Image.Image, quality: int) -> tuple[str, bytes]:
-    """A picture as WebP, or as PNG with a palette if that is smaller and changes no colour."""
+    """A picture as WebP, or as PNG with a palette if this is smaller and changes no colour."""
     forms = {}
     if (colors := picture.getcolors(256)) is not None:
         forms["png"] = _saved(picture.quantize(len(colors), dither=Image.Dither.NONE), "PNG", optimize=True)
     try:
         forms["webp"] = _saved(picture, "WEBP", quality=quality, method=4)
-    except (KeyError, OSError):  # a Pillow without it
+    except (KeyError, OSError):  # Pillow may lack WebP
         forms["jpeg"] = _saved(picture, "JPEG", quality=quality, optimize=True)
     return min(forms.items(), key=lambda form: len(form[1]))
 

@@ -1,4 +1,4 @@
-"""What a report says of a run beside its errors: size, times, the settings that were used."""
+"""The part of a report about the run itself: size, times, settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = {"train": "training", "validation": "validation"}
 
 
 def facts(result: Mapping[str, Any], metrics: Path) -> list[tuple[str, str]]:
-    """What was run, on what, for how long: names and texts."""
+    """Model, data, samples, epochs and times of a run, as names and texts."""
     history = _history(metrics)
     parameters, sizes = result.get("parameters"), result.get("split_sizes")
     protocol = f" ({result['protocol']})" if result.get("protocol") else ""
@@ -28,14 +28,14 @@ def facts(result: Mapping[str, Any], metrics: Path) -> list[tuple[str, str]]:
         samples += [f"{sizes[part]} for {name}" for part, name in NAMES.items() if sizes.get(part)]
     if "samples" in result:
         samples.append(f"{result['samples']} evaluated ({result.get('split', 'split unknown')})")
-    asked, done = result.get("epochs"), history.get("epochs")
+    configured, done = result.get("epochs"), history.get("epochs")
     found = {
         "model": result.get("model"),
         "parameters": f"{parameters:,}" if isinstance(parameters, int) else parameters,
         "data set": f"{result['dataset']}{protocol}" if "dataset" in result else None,
         "samples": "; ".join(samples),
         **history,
-        "epochs": asked if done is None or str(asked) == done else f"{done} of {asked}",
+        "epochs": configured if done is None or str(configured) == done else f"{done} of {configured}",
         "seed": result.get("seed"),
         "prediction time": _duration(result["prediction_seconds"]) if "prediction_seconds" in result else None,
     }
@@ -43,7 +43,7 @@ def facts(result: Mapping[str, Any], metrics: Path) -> list[tuple[str, str]]:
 
 
 def used_settings(text: str) -> str:
-    r"""The settings of a configuration that a run used: not those of other data sets and models.
+    r"""The settings of a configuration that a run used, without those of other data sets and models.
 
     Example:
         >>> print(used_settings('[model]\nname = "pit"\n\n[model.pit]\nheads = 4\n\n[model.mlp]\nlayers = 2\n'))
@@ -69,7 +69,7 @@ def used_settings(text: str) -> str:
 
 
 def _history(path: Path) -> dict[str, Any]:
-    """What the table of epochs adds up to."""
+    """Epochs, training time and lowest validation error, from the table of epochs."""
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Predictions for the samples of a data set, and how far they are off."""
+"""Predictions for the samples of a data set, and their errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def measure_samples(predictor: MeshPredictor, samples: Any, predictions: Sequenc
 
 
 def resting(predictor: Predictor, samples: Any) -> dict[str, list[int]]:
-    """Numbers of the samples in which a target is zero, or next to it, by the target."""
+    """For every target, the numbers of the samples in which it is zero up to rounding."""
     module, found = predictor.module, dict[str, list[int]]()
     if module.typical is None:
         return found

@@ -1,4 +1,4 @@
-"""What the numbers of a trained model say, in plain sentences, for or against it."""
+"""The verdict on a trained model: plain sentences that follow from its numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Values = NDArray[np.float64]
 Rows = Sequence[Mapping[str, float | None]]
 
 LEAST_SAMPLES = 5
-"""Test samples below which no interval is given."""
+"""Smallest number of test samples for a confidence interval."""
 LEAST_EPOCHS = 10
-"""Epochs below which nothing is said of their course."""
+"""Smallest number of epochs for a statement about their course."""
 LEVEL = 0.9
 ROUNDING = 1e-6
-"""An error that is that of single precision, which more files do not lower."""
+"""Error of single precision, which more files do not lower."""
 SLIGHT = 0.1
 """Share of the mean error by which an input without influence changes it at most."""
 _DRAWS = 4000
@@ -28,14 +28,14 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class Rival:
-    """A control, as it did on the test samples.
+    """A control and its errors on the test samples.
 
     Args:
-        name: What it is.
+        name: Name of the control.
         errors: Errors ``[n]`` of the test samples.
-        seconds: What fitting it took.
-        model: Its name among the models, if it is one.
-        halved: Errors ``[n]`` after it was fitted to half of the training samples, if that was tried.
+        seconds: Time of the fit.
+        model: Its name in the registry of models, if it is a model.
+        halved: Errors ``[n]`` after a fit to half of the training samples, if there was one.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Influence:
-    """What the errors of test samples do where an input is permuted among them.
+    """Changes of the errors of test samples when an input is permuted among them.
 
     Args:
         changes: Error with the permuted input less the error with its own, ``[n]``.
@@ -70,19 +70,19 @@ def verdict(
     influences: Mapping[str, Influence] | None = None,
     calibration: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Whether a model is worth its training, as far as that can be told.
+    """Whether a model is better than the controls, and what would improve it.
 
     Args:
-        model: Its name among the models.
+        model: Its name in the registry of models.
         errors: Its errors ``[n]``, on the same test samples as those of the controls.
-        rivals: The controls; those of the model's own name are left out.
+        rivals: The controls; a control with the name of the model is left out.
         history: Rows of ``metrics.csv``: ``train_loss`` and ``val_error`` of every epoch.
-        schedule: That of the learning rate; a guess about more epochs is made for ``"constant"`` alone.
-        influences: What permuting an input does, by its name.
-        calibration: ``error_over_spread`` of every target, of an ensemble, which has no one course of training.
+        schedule: Schedule of the learning rate; the effect of more epochs is estimated only for ``"constant"``.
+        influences: Changes of the errors when an input is permuted, by its name.
+        calibration: ``error_over_spread`` of every target of an ensemble; the course of training is then left out.
 
     Returns:
-        Numbers by their names, and ``sentences``, three to eight of them.
+        Numbers by their names, and three to eight ``sentences``.
 
     Raises:
         ValueError: If there is no test sample, or a control has errors of other samples.
@@ -119,9 +119,9 @@ def verdict(
 
 
 def ratio_interval(errors: Values, others: Values) -> tuple[float, float]:
-    """A 90% interval of how many times larger the mean of ``others`` is than that of ``errors``.
+    """A 90% confidence interval of the mean of ``others`` divided by the mean of ``errors``.
 
-    Test samples are drawn anew, the same for both, by a fixed seed (percentile bootstrap).
+    It is a percentile bootstrap: the same test samples are resampled for both, with a fixed seed.
 
     Reference:
         Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.
@@ -133,7 +133,7 @@ def ratio_interval(errors: Values, others: Values) -> tuple[float, float]:
 
 
 def files_ratio(rival: Rival) -> float | None:
-    """The error of a control over that with half of the training samples; ``None`` where it is not clearly smaller."""
+    """The error of a control, divided by that after a fit to half of the samples; ``None`` if not clearly below 1."""
     if rival.halved is None or len(rival.errors) < LEAST_SAMPLES or rival.errors.mean() < ROUNDING:
         return None
     low, _ = ratio_interval(rival.errors, rival.halved)
@@ -180,7 +180,7 @@ def _absolute(found: Mapping[str, Any], rivals: Sequence[Rival]) -> str:
 
 
 def _course(history: Rows, schedule: str) -> tuple[dict[str, Any], list[str]]:
-    """What the epochs say: whether more of them would help, and whether the model knows its training samples better."""
+    """Whether more epochs would help, and whether the model overfits, from the course of training."""
     errors = np.array([row.get("val_error") or np.nan for row in history], float)
     losses = np.array([row.get("train_loss") or np.nan for row in history], float)
     if len(errors) < LEAST_EPOCHS or not np.isfinite(errors).all():
@@ -245,7 +245,7 @@ def _calibrated(ratios: Mapping[str, float]) -> str:
 
 
 def _times(ratio: float) -> str:
-    """Two significant digits, without an exponent."""
+    """A ratio with two significant digits, without an exponent."""
     if ratio >= 100:
         digits = math.floor(math.log10(ratio)) - 1
         return f"{round(ratio, -digits):,.0f}"

@@ -1,4 +1,4 @@
-"""Pictures: losses, fields on cells, points or lines, length scales, latent points, methods compared.
+"""Pictures: losses, fields on cells, points or lines, length scales, latent points, comparisons of methods.
 
 Every function takes plain arrays, writes one PNG and returns its path.
 """

@@ -1,4 +1,4 @@
-"""Rows of pictures of values over a line, or over the arc length of curves in the plane."""
+"""Rows of pictures with values over a line, or over the arc length of curves in the plane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pitgeo.evaluation.plots.grid import PAD, Grid
 from pitgeo.evaluation.plots.style import BLUE, FIELD_COLORS, GREY, ORANGE, bar_label, color_bar, tidy, wrapped
 
 BELOW = 0.45
-"""Inches below axes for their numbers and names."""
+"""Inches below axes, for their numbers and labels."""
 
 
 class Curves:
@@ -28,9 +28,9 @@ class Curves:
         self.field, self.curves = field, curves
         points = field.mesh.points
         if curves is None:
-            at = points[:, 0] if field.place == "point" else points[field.segments, 0].mean(1)
-            order = at.argsort(kind="stable")
-            self.at, self.order = at[order], order if field.place == "point" else field.numbers[order]
+            places_on_line = points[:, 0] if field.place == "point" else points[field.segments, 0].mean(1)
+            order = places_on_line.argsort(kind="stable")
+            self.at, self.order = places_on_line[order], order if field.place == "point" else field.numbers[order]
             return
         places: list[ArrayLike] = []
         orders: list[ArrayLike] = []
@@ -72,7 +72,7 @@ class Curves:
             ax.tick_params(labelsize=8)
 
     def _shape(self, grid: Grid, row: int, ax: Axes, label: str) -> None:
-        """The curve itself, coloured, and a dot where the arc length begins."""
+        """Draw the curve itself in colours, and a dot at the start of the arc length."""
         field = self.field
         values = field.prediction if field.truth is None else field.truth
         ends = field.segments

@@ -1,4 +1,4 @@
-"""The cells of a mesh as pictures take them: those of the highest dimension, by their corners."""
+"""The cells of a mesh for pictures: those of the highest dimension, without higher-order nodes."""
 
 from __future__ import annotations
 

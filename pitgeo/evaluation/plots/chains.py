@@ -1,4 +1,4 @@
-"""Curves made of line cells, put in order."""
+"""Curves in the order of their points, made of line cells."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class Chain(NamedTuple):
 
 
 def chains(segments: NDArray[np.int64]) -> list[Chain] | None:
-    """The curves that segments make, or ``None`` if more than two meet at a point.
+    """The curves that the segments form, or ``None`` if more than two segments meet at a point.
 
-    Open curves begin at the end with the lower number, closed ones at their point of lowest number; every curve goes
-    on as its first segment does.
+    Open curves begin at the end with the lower number, closed curves at their point of lowest number and with its
+    first segment.
 
     Args:
         segments: Both ends of every segment ``[S, 2]``.
     """
-    near: dict[int, list[tuple[int, int]]] = {}
+    neighbors: dict[int, list[tuple[int, int]]] = {}
     for number, (start, end) in enumerate(segments.tolist()):
-        near.setdefault(start, []).append((end, number))
-        near.setdefault(end, []).append((start, number))
-    if any(len(others) > 2 for others in near.values()):
+        neighbors.setdefault(start, []).append((end, number))
+        neighbors.setdefault(end, []).append((start, number))
+    if any(len(ends) > 2 for ends in neighbors.values()):
         return None
-    found, used = [], np.zeros(len(segments), bool)
-    for start in sorted(near, key=lambda point: (len(near[point]), point)):  # ends come first
+    curves, used = [], np.zeros(len(segments), bool)
+    for start in sorted(neighbors, key=lambda point: (len(neighbors[point]), point)):  # ends come first
         points, numbers = [start], []
-        while (step := next(((other, to) for other, to in near[points[-1]] if not used[to]), None)) is not None:
+        while (step := next((pair for pair in neighbors[points[-1]] if not used[pair[1]]), None)) is not None:
             used[step[1]] = True
             points.append(step[0])
             numbers.append(step[1])
         if numbers:
-            found.append(Chain(np.asarray(points), np.asarray(numbers)))
-    return found
+            curves.append(Chain(np.asarray(points), np.asarray(numbers)))
+    return curves

@@ -1,4 +1,4 @@
-"""Pictures of methods that are compared: their errors over time and over size."""
+"""Pictures that compare methods: their errors over time and over size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def error_times(
     Args:
         curves: Name of each method, and for every seed the times ``[E]`` and the errors ``[E]``.
         output: The PNG file to write.
-        labels: What the axes show.
+        labels: Labels of the axes.
 
     Returns:
         The file written.
@@ -36,7 +36,7 @@ def error_times(
     figure = new_figure(8.2, max(_HEIGHT, 0.5 + 0.22 * len(curves)))
     ax = figure.subplots()
     for (name, seeds), color in zip(curves.items(), cycle(len(curves)), strict=True):
-        length = min((np.asarray(errors).size for _, errors in seeds), default=0)  # one number of epochs, as a rule
+        length = min((np.asarray(errors).size for _, errors in seeds), default=0)  # usually the same for all seeds
         times = np.stack([np.asarray(time, dtype=float)[:length] for time, _ in seeds]).mean(0) if length else None
         if times is None:
             raise ValueError(f"Expected 'curves' to hold errors of every method (got none of {name!r})")
@@ -65,12 +65,12 @@ def error_sizes(
     labels: tuple[str, str],
     controls: Mapping[str, float] | None = None,
 ) -> Path:
-    """Draw errors over the size of each method: a dot a seed, a bar for the mean.
+    """Draw errors over the size of each method: a dot for each seed, a bar for the mean.
 
     Args:
         rows: Name of each method, its size, and its error for each seed ``[S]``.
         output: The PNG file to write.
-        labels: What the axes show.
+        labels: Labels of the axes.
         controls: Name and error of methods without a size, drawn as lines.
 
     Returns:

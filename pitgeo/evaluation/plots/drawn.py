@@ -1,4 +1,4 @@
-"""A scalar field on a mesh, checked, as the pictures of meshes take it."""
+"""A checked scalar field on a mesh, for the pictures of meshes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pitgeo.mesh import Mesh
 
 @dataclass(frozen=True, eq=False)
 class MeshSample:
-    """One row of :func:`mesh_fields`: a scalar field on a mesh, and what was predicted for it.
+    """One row of :func:`mesh_fields`: a scalar field on a mesh and its prediction.
 
     Args:
-        title: What to call the sample.
+        title: Title of the sample.
         mesh: The mesh.
-        place: Whether there is a value a point or a value a cell.
-        truth: True values, or ``None`` where they are not known: ``[N]``, one a point; or one a cell, block after
-            block, of all cells or of those of the highest dimension.
-        prediction: Predicted values, as many.
+        place: Whether there is a value for each point or for each cell.
+        truth: True values ``[N]``, one a point; or one a cell, block after block, of all cells or of those of the
+            highest dimension; ``None`` if they are not known.
+        prediction: Predicted values of the same shape.
     """
 
     title: str
@@ -51,25 +51,27 @@ class DrawnField:
         self.known = known if self.truth is None else np.concatenate([known, self.prediction])
 
     def _checked(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        found = np.asarray(values, dtype=float)
+        array = np.asarray(values, dtype=float)
         if self.place == "point":
             count = len(self.mesh.points)
-            if found.shape != (count,):
-                raise ValueError(f"Expected '{name}' to have shape [{count}], one a point (got {list(found.shape)})")
-            return found
+            if array.shape != (count,):
+                raise ValueError(f"Expected '{name}' to have shape [{count}], one a point (got {list(array.shape)})")
+            return array
         count, numbers = sum(len(nodes) for _, nodes in self.mesh.cells), self.numbers
-        if found.shape == (count,):
-            return found
-        if found.shape != numbers.shape:
-            few = f" or [{len(numbers)}]" if len(numbers) != count else ""
-            raise ValueError(f"Expected '{name}' to have shape [{count}]{few}, one a cell (got {list(found.shape)})")
+        if array.shape == (count,):
+            return array
+        if array.shape != numbers.shape:
+            or_highest = f" or [{len(numbers)}]" if len(numbers) != count else ""
+            raise ValueError(
+                f"Expected '{name}' to have shape [{count}]{or_highest}, one a cell (got {list(array.shape)})"
+            )
         full = np.full(count, np.nan)
-        full[numbers] = found
+        full[numbers] = array
         return full
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The cells of the highest dimension among all."""
+        """Numbers of the cells of the highest dimension, among all cells."""
         return np.concatenate([block.numbers for block in self.blocks])
 
     @property

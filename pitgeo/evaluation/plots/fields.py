@@ -29,10 +29,10 @@ from pitgeo.evaluation.plots.style import (
 
 
 class FieldSample(NamedTuple):
-    """One row of :func:`field_triptych`: a scalar field on 2D points, and what was predicted for it.
+    """One row of :func:`field_triptych`: a scalar field on 2D points and its prediction.
 
     Args:
-        title: What to call the sample.
+        title: Title of the sample.
         polygons: Corners ``[N, 4, 2]`` of the cell around every point; ``None`` to draw dots.
         pos: Positions ``[N, 2]``.
         truth: True values ``[N]``.
@@ -53,12 +53,12 @@ def field_triptych(
 ) -> Path:
     """Draw truth, prediction and absolute error of each sample, one sample a row.
 
-    Truth and prediction share the colour limits of the truth; all rows share those of the error. An arrow at the end
-    of a colour bar says that values lie beyond it: the top 0.5% of each is left to it, so that a stress
+    Truth and prediction have the colour limits of the truth; all rows share the limits of the error. An arrow at the
+    end of a colour bar means that values lie beyond it: the limits leave out 0.5% of the values, so that a stress
     concentration does not turn the rest of the picture dark.
 
     Args:
-        samples: What to draw, a :class:`FieldSample` (or such a tuple) a row.
+        samples: A :class:`FieldSample` (or such a tuple) for each row.
         output: The PNG file to write.
         label: Name and unit of the field, for the colour bars.
 
@@ -78,7 +78,7 @@ def field_triptych(
     for number, row in enumerate(rows):
         grid.name(number)
         limits = color_limits(row.truth)
-        for ax, name, values, colors, where in zip(
+        for ax, name, values, colors, bounds in zip(
             grid.panels(number),
             ("truth", "prediction", "absolute error"),
             (row.truth, row.prediction, row.error),
@@ -86,7 +86,7 @@ def field_triptych(
             (limits, limits, error_limits),
             strict=True,
         ):
-            row.draw(ax, values, colors, where)
+            row.draw(ax, values, colors, bounds)
             ax.set_title(name, fontsize=9)
         both = np.concatenate([row.truth, row.prediction])
         grid.bars(number, label, (limits, both), (error_limits, row.error))
@@ -94,10 +94,10 @@ def field_triptych(
 
 
 def field_curves(samples: Sequence[FieldSample], output: Path | str, label: str = "value") -> Path:
-    """Draw truth and prediction of each sample on a line, and the absolute error below, one sample a row.
+    """Draw truth and prediction of each sample on a line, and the absolute error beside them, one sample a row.
 
     Args:
-        samples: What to draw; positions ``[N, 1]``.
+        samples: The samples; positions ``[N, 1]``.
         output: The PNG file to write.
         label: Name and unit of the field.
 
@@ -132,7 +132,7 @@ def field_curves(samples: Sequence[FieldSample], output: Path | str, label: str 
 
 
 def latent_mesh(pos: ArrayLike, latent: ArrayLike, output: Path | str) -> Path:
-    """Draw the latent points over the input points they were chosen from.
+    """Draw the latent points over the input points.
 
     Args:
         pos: Input positions ``[N, 2]``.

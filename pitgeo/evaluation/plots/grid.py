@@ -1,4 +1,4 @@
-"""Places in inches for rows of pictures: the same in every row, with room for titles, numbers and names."""
+"""The layout of rows of pictures in inches: the same in every row, with room for titles, numbers and names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS, WIDTH, bar
 
 PAD = 0.12
 TITLE = 0.19
-"""Height of a line of a row's title."""
+"""Height of one line in the title of a row."""
 NAME = 0.26
-"""Height above a picture for what it shows."""
+"""Height of the name above a picture."""
 BESIDE = 1.02
-"""Width of a colour bar, its numbers and its name; below pictures a height of half of it."""
+"""Width of a colour bar with its numbers and name; a bar below pictures takes about half of this in height."""
 ALONE = 0.45
-"""Width of a figure with one column, of one with three."""
+"""Width of a figure with one column, as a share of one with three."""
 
 
 class Grid:
@@ -28,7 +28,7 @@ class Grid:
 
     Args:
         titles: Title of every row.
-        aspects: Height of the pictures of every row, by their width.
+        aspects: Height of the pictures of every row, divided by their width.
         columns: Pictures in a row: three, with two colour bars, or one.
     """
 
@@ -54,7 +54,7 @@ class Grid:
         return [self._at(left, top, width, height) for left, width in zip(lefts, widths, strict=True)]
 
     def panels(self, row: int) -> list[Axes]:
-        """The axes of a row's pictures; those of the error, the third of three, beyond a colour bar."""
+        """The axes of the pictures of a row; of three, the third is that of the error, after a colour bar."""
         lefts = [PAD + number * (self.size + PAD) for number in range(self.columns)]
         if self.columns == 3 and not self.wide:
             lefts[2] += BESIDE

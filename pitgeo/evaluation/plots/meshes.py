@@ -1,4 +1,4 @@
-"""Pictures of fields on meshes: truth, prediction, error, on the cells as they are."""
+"""Pictures of fields on the cells of meshes: truth, prediction, error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["MeshSample", "mesh_fields"]
 def mesh_fields(rows: Sequence[MeshSample], output: Path | str, label: str = "value") -> Path | None:
     """Draw truth, prediction and absolute error of each sample, one sample a row.
 
-    Meshes in the plane are drawn with their cells, those on a line and curves in the plane as values over the position
-    or the arc length, meshes in space by VTK from outside; meshes without cells as dots. Truth and prediction share
-    their colours; all rows share those of the error. Arrows on the colour bars are those of
+    Meshes in the plane are drawn with their cells, or as dots without cells. For a line or curves in the plane, values
+    are drawn over the position or the arc length. VTK draws meshes in space from outside. Truth and prediction share
+    their colours; all rows share those of the error. Arrows on the colour bars have the meaning of those in
     :func:`~pitgeo.evaluation.plots.field_triptych`.
 
     Args:
-        rows: What to draw.
+        rows: The samples.
         output: The PNG file to write.
         label: Name and unit of the field.
 
@@ -34,7 +34,7 @@ def mesh_fields(rows: Sequence[MeshSample], output: Path | str, label: str = "va
         The file written; ``None`` (and a warning in the log) if a mesh is in space and VTK cannot draw here.
 
     Raises:
-        ValueError: If there is no row, or the number of values is not that of the points or cells.
+        ValueError: If there is no row, or the number of values differs from that of the points or cells.
         ImportError: If a mesh is in space and PyVista is not installed.
     """
     if not rows:

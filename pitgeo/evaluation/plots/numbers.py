@@ -24,7 +24,7 @@ def loss_curves(metrics_csv: Path | str, output: Path | str, window: int = 0) ->
     Args:
         metrics_csv: Table with a column ``epoch`` and columns named ``*loss*`` or ``*error*`` (cells may be empty).
         output: The PNG file to write.
-        window: Of how many steps of a series the training loss is; 0 for all.
+        window: Number of steps of a series that the training loss covers; 0 for all.
 
     Returns:
         The file written.
@@ -92,8 +92,8 @@ def length_scales(
     r"""Draw the length scale :math:`\sqrt{c / \lambda}` of every head, one attention layer a row.
 
     Args:
-        rows: Layer name, kind (``"local"``, ``"cross"`` or ``"global"``) and the heads' length scales ``[H]``; one that
-            is infinite (:math:`\lambda = 0`: a plain average) is drawn as an arrow at the right edge.
+        rows: Layer name, kind (``"local"``, ``"cross"`` or ``"global"``) and length scales of the heads ``[H]``. An
+            infinite one (:math:`\lambda = 0`: a plain average) is drawn as an arrow at the right edge.
         output: The PNG file to write.
         spacing: Distance between neighbouring points, drawn for reference.
         extent: Size of the domain, drawn for reference.
@@ -144,12 +144,12 @@ def length_scales(
 
 
 def method_errors(rows: Sequence[tuple[str, ArrayLike]], output: Path | str, label: str) -> Path:
-    """Draw the errors of several methods over seeds: a dot a seed, a bar for mean and standard deviation.
+    """Draw the errors of several methods: a dot for each seed, a bar for mean and standard deviation.
 
     Args:
         rows: Name of each method, and its error for each seed ``[S]``.
         output: The PNG file to write.
-        label: What the error is.
+        label: Name of the error.
 
     Returns:
         The file written.
@@ -185,8 +185,8 @@ def method_errors(rows: Sequence[tuple[str, ArrayLike]], output: Path | str, lab
             fontsize=8,
         )
     ax.set_xscale("log")
-    everything = np.concatenate(errors)
-    ax.set_xlim(float(everything.min()) / 1.5, float(everything.max()) * 1.5)
+    all_errors = np.concatenate(errors)
+    ax.set_xlim(float(all_errors.min()) / 1.5, float(all_errors.max()) * 1.5)
     plain_numbers(ax.xaxis)
     ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_yticks(range(len(rows)), [name for name, _ in rows])
@@ -206,8 +206,8 @@ def trends(
     Args:
         curves: Name of each method, its abscissas and its ordinates.
         output: The PNG file to write.
-        labels: What the axes show.
-        log: Which axes are logarithmic.
+        labels: Labels of the axes.
+        log: The logarithmic axes.
 
     Returns:
         The file written.

@@ -1,4 +1,4 @@
-"""Rows of pictures in colours: truth, prediction, error on meshes in the plane and in space."""
+"""Rows of coloured pictures: truth, prediction and error on meshes in the plane and in space."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pitgeo.evaluation.plots.space import Colors, render
 from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS
 
 EDGES_DRAWN = 2000
-"""Edges of cells are drawn where there are at most this many."""
+"""Edges of cells are drawn for at most this many cells."""
 
 
 class Panels(ABC):
-    """A row of three pictures with colours: truth, prediction, error."""
+    """A row of three coloured pictures: truth, prediction, error."""
 
     def __init__(self, field: DrawnField, errors: tuple[float, float] | None, aspect: float) -> None:
         self.field, self.errors = field, errors
@@ -37,7 +37,7 @@ class Panels(ABC):
         return found
 
     def draw(self, grid: Grid, row: int, label: str) -> None:
-        """Draw the row; a prediction alone in the middle."""
+        """Draw the row; a prediction without a truth is in the middle."""
         pictures, field = self.colors(), self.field
         axes = grid.panels(row)
         for ax in axes:
@@ -73,7 +73,7 @@ class Plane(Panels):
         values: NDArray[np.float64] = np.ma.masked_invalid(colors.values)
         drawn: Collection
         if field.dimension == 2:
-            if field.place == "cell":  # every triangle gets corners of its own, all of the cell's value
+            if field.place == "cell":  # every triangle has its own corners, with the value of the cell
                 corners, at = np.arange(self.corners.size).reshape(-1, 3), points[self.corners.ravel()]
                 values = np.repeat(values[self.owners], 3)
             else:

@@ -1,4 +1,4 @@
-"""A picture of how far spreads can be relied on."""
+"""A reliability diagram of the spreads of an ensemble."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from pitgeo.evaluation.plots.style import BLUE, GREY, cycle, new_figure, save, tidy
 
 _NAMED = 6
-"""Most curves that have names and colours of their own."""
+"""Largest number of curves with their own names and colours."""
 
 
 def reliability(observed: Mapping[str, ArrayLike], expected: ArrayLike, output: Path | str) -> Path:
-    """Draw the share of errors within so many spreads against the share expected there.
+    """Draw the observed share of errors within k spreads over the expected share, for several k.
 
-    Above the diagonal the spread is larger than need be, below it too small.
+    Above the diagonal the spread is too large, below it too small.
 
     Args:
         observed: Name of each target and the shares observed ``[L]``.

@@ -1,4 +1,4 @@
-"""Meshes in space, drawn off screen by VTK: one view, a picture for every set of colours."""
+"""Meshes in space, drawn off screen by VTK: from one view, a picture for every set of colours."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pitgeo.mesh.vtk.pyvista_extra import pyvista
 log = logging.getLogger(__name__)
 
 THIN = 0.05
-"""A thing is seen from its flat side if its smallest extent is below this share of its largest."""
+"""A mesh is seen from its flat side if its smallest extent is below this share of its largest."""
 EDGES_DRAWN = 1000
-"""Edges of cells are drawn on surfaces of at most this many."""
+"""Edges of cells are drawn on surfaces of at most this many cells."""
 CREASE = 40.0
-"""Degrees between faces from which their edge is drawn: without shades it shows the shape."""
+"""Angle between faces, in degrees, above which their edge is drawn: without shading, edges show the shape."""
 LINED = 500_000
-"""Creases are sought on surfaces of at most this many cells: they cost time and memory."""
+"""Creases are searched on surfaces of at most this many cells: the search takes time and memory."""
 
 PROBE = """
 from vtkmodules.vtkRenderingCore import vtkRenderWindow, vtkRenderer
@@ -42,7 +42,7 @@ class View(NamedTuple):
     """A camera without perspective.
 
     Args:
-        direction: Unit vector from the thing to the camera.
+        direction: Unit vector from the mesh to the camera.
         up: Unit vector that points up in the picture.
     """
 
@@ -57,7 +57,7 @@ class View(NamedTuple):
 
 
 class Colors(NamedTuple):
-    """Values on points or cells, and how they become colours."""
+    """Values on points or cells, with a colour map and its limits."""
 
     values: NDArray[np.float64]
     map: str
@@ -67,15 +67,15 @@ class Colors(NamedTuple):
 def render(
     mesh: Mesh, place: Literal["point", "cell"], pictures: Sequence[Colors], width: int = 1080
 ) -> list[NDArray[np.uint8]] | None:
-    """Draw a mesh in space several times, from the same place.
+    """Draw a mesh in space several times, from the same view.
 
-    Only the surface of solids is handed to VTK. High-order cells are drawn by their corners.
+    Of solids, VTK gets only the surface. High-order cells are drawn without their additional nodes.
 
     Args:
         mesh: A mesh whose positions have three axes; without cells its points are drawn.
-        place: Where the values are.
+        place: Whether values are at points or cells.
         pictures: Values of every point or cell of the mesh, and their colours.
-        width: Width in pixels, about twice what is shown, which smooths edges; the height follows from the mesh.
+        width: Width in pixels, about twice the shown width, which smooths edges; the mesh determines the height.
 
     Returns:
         Pictures ``[height, width, 3]``, or ``None`` (and a warning in the log) where this machine cannot draw them.
@@ -112,10 +112,10 @@ def render(
 
 
 def best_view(points: NDArray[np.float64]) -> View:
-    """Where to look from: onto the flat side of thin things, else from above one corner.
+    """The view of a mesh: onto the flat side if it is thin, else from above a corner.
 
-    Thin things lie with their longer side across the picture. Of others the shortest axis points up, the third if there
-    is no clearly shortest, and the camera faces the broader side.
+    Thin meshes lie with their longer side across the picture. For others the shortest axis points up, or the third if
+    no axis is clearly shortest, and the camera faces the broader side.
 
     Args:
         points: Positions ``[N, 3]``.
@@ -146,7 +146,7 @@ def best_view(points: NDArray[np.float64]) -> View:
 
 @lru_cache(maxsize=1)
 def can_render() -> bool:
-    """Whether VTK can draw on this machine; tried once, in a process of its own, since VTK crashes where it cannot."""
+    """Whether VTK can draw on this machine; tried once in a separate process, because VTK may crash."""
     try:
         tried = subprocess.run([sys.executable, "-c", PROBE], check=False, capture_output=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired):
@@ -155,7 +155,7 @@ def can_render() -> bool:
 
 
 def _grid(mesh: Mesh) -> Any:
-    """The cells of the highest dimension, by their corners, as a PyVista grid; the points where there are no cells."""
+    """The cells of the highest dimension, by their corners, as a PyVista grid; the points if there are no cells."""
     dimension, blocks = largest_cells(mesh)
     if dimension == 0:
         count = len(mesh.points)
@@ -172,7 +172,7 @@ def _grid(mesh: Mesh) -> Any:
 
 
 def _surface(grid: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[np.int64]]:
-    """What of a grid can be seen, and the point or cell of the mesh that each of its points or cells was."""
+    """The visible surface of a grid, and the number in the mesh of each of its points or cells."""
     from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 
     grid.point_data["number"] = np.arange(grid.n_points)
@@ -200,7 +200,7 @@ def _draw(
         nan_color="#d9d9d9",
         show_scalar_bar=False,
         interpolate_before_map=True,
-        lighting=False,  # shades would change the colours, which are to be read
+        lighting=False,  # shading would change the colours, which stand for values
         show_edges=edges,
         edge_color="black",
         edge_opacity=0.15,
@@ -223,7 +223,7 @@ def _draw(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what VTK writes to the console from C++ to itself, such as that there is no screen."""
+    """Silence the messages of VTK's C++ code on the console, for example that there is no screen."""
     from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
 
     shown, level = vtkObject.GetGlobalWarningDisplay(), vtkLogger.GetCurrentVerbosityCutoff()

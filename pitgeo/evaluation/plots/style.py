@@ -1,4 +1,4 @@
-"""What all pictures have in common. Figures are made without pyplot: no window opens, no global state changes."""
+"""Helpers that all pictures share. Figures do not use pyplot: no window opens, no global state changes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from numpy.typing import NDArray
 DPI = 200
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WIDTH = 8.0
-"""Inches of a picture with several columns: as on paper, so that letters of 8 pt can be read on a page."""
+"""Width of a picture with several columns, in inches: as on paper, so that letters of 8 pt are readable."""
 FIELD_COLORS, ERROR_COLORS = "viridis", "magma_r"
 BLUE, ORANGE, GREY = "#2a6f97", "#d1603d", "#7a7a7a"
 
 
 def cycle(count: int) -> list[str]:
-    """Colours of that many curves, all different up to sixteen of them."""
+    """Colours for ``count`` curves, all different up to sixteen."""
     colors = [BLUE, ORANGE, "#4f9d69", "#8e6bb0", GREY, "#c49a2c", "#1b1b1b", "#d46a9f", "#56b4d9", "#8c4b2f",
               "#a6c23a", "#2b3a8f", "#e8a27c", "#0e8f83", "#a3182f", "#c0b3e0"]  # fmt: skip
     return [colors[number % len(colors)] for number in range(count)]
 
 
 def tidy(ax: Axes, grid: bool = True) -> None:
-    """No frame, a light grid."""
+    """Remove the frame, and add a light grid."""
     ax.spines[["top", "right"]].set_visible(False)
     if grid:
         ax.grid(color="#e3e3e3", linewidth=0.6)
@@ -43,7 +43,7 @@ def tidy(ax: Axes, grid: bool = True) -> None:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Label a logarithmic axis whose limits are set: 0.3, not 3 x 10^-1."""
+    """Label a logarithmic axis with plain numbers, 0.3 and not 3 x 10^-1; its limits must be set."""
     low, high = sorted(axis.get_view_interval())
     decades = math.log10(high / low)
     if decades < 0.7:
@@ -55,11 +55,11 @@ def plain_numbers(axis: Axis) -> None:
 
 
 def color_limits(values: NDArray[np.float64], start: float | None = None) -> tuple[float, float]:
-    """Limits of a colour scale that leave 0.5% of the values at each end to the arrows of the colour bar.
+    """Limits of a colour scale; 0.5% of the values at each end are beyond, and shown by arrows of the colour bar.
 
     Args:
-        values: What is drawn; what is not finite is passed over.
-        start: The lower limit, if it is to be another.
+        values: The drawn values; those that are not finite are ignored.
+        start: The lower limit, if it is fixed.
     """
     finite = values[np.isfinite(values)]
     if finite.size == 0:
@@ -78,16 +78,16 @@ def color_bar(
     label: Callable[[str], str],
     location: Literal["right", "bottom"] = "right",
 ) -> None:
-    """A colour bar on axes of its own, with arrows where values lie beyond the limits.
+    """Draw a colour bar on its own axes, with arrows at ends that values lie beyond.
 
     Args:
         figure: The figure that has the axes.
         ax: The axes that become the bar.
         colors: Name of the colour map.
         limits: Lower and upper end of the bar.
-        values: What is drawn in these colours.
-        label: Makes the label from the power of ten by which the numbers are divided, an empty text without one.
-        location: Where the bar is beside its pictures.
+        values: The values drawn in these colours.
+        label: Makes the label from the text of the power of ten that divides the numbers, empty without one.
+        location: Position of the bar relative to its pictures.
     """
     below, above = bool((values < limits[0]).any()), bool((values > limits[1]).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
@@ -99,7 +99,7 @@ def color_bar(
     bar = figure.colorbar(
         mappable, cax=ax, extend=extend[below, above], orientation="vertical" if location == "right" else "horizontal"
     )
-    # In the label, a power of ten cannot collide with it, as matplotlib's own does.
+    # The power of ten is part of the label; matplotlib would draw it across the label.
     bar.set_label(label(f" (\N{MULTIPLICATION SIGN}10{str(power).translate(RAISED)})" if power else ""), fontsize=8)
     bar.locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
     if isinstance(bar.formatter, ScalarFormatter):
@@ -110,9 +110,9 @@ def color_bar(
 
 
 def wrapped(text: str, letters: int = 26, lines: int = 2) -> str:
-    """A text broken into lines, and cut if it needs more; names are not cut at their signs."""
-    found = textwrap.wrap(text, letters, break_on_hyphens=False)
-    return "\n".join(found if len(found) <= lines else [*found[: lines - 1], f"{found[lines - 1][: letters - 3]}..."])
+    """A text broken into lines, and cut after the last allowed one; lines do not break at hyphens."""
+    rows = textwrap.wrap(text, letters, break_on_hyphens=False)
+    return "\n".join(rows if len(rows) <= lines else [*rows[: lines - 1], f"{rows[lines - 1][: letters - 3]}..."])
 
 
 def bar_label(name: str, power: str, letters: int, lines: int) -> str:
@@ -126,7 +126,7 @@ def bar_label(name: str, power: str, letters: int, lines: int) -> str:
 
 
 def row_title(ax: Axes, text: str) -> None:
-    """The title of a row of pictures, above the title of its first one, as wide as the figure has room."""
+    """Write the title of a row of pictures above the title of the first one, as wide as the figure."""
     width = ax.figure.get_figure(root=True).get_figwidth() if ax.figure else WIDTH
     ax.set_title(f"{wrapped(text, int(10 * width), 3)}\n", fontsize=10, fontweight="bold", loc="left")
 
@@ -139,7 +139,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, output: Path | str) -> Path:
-    """Write a PNG file, and its folder if need be."""
+    """Write a PNG file; make its folder if it does not exist."""
     path = Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():  # a letter that no font has is drawn as a box
