@@ -124,6 +124,10 @@ class Neighborhood:
         places = torch.arange(count, device=rows.device) + shift.repeat_interleave(counts, output_size=count)
         return Neighborhood(self.index[places], degree, self.num_sources)
 
+    def to(self, device: torch.device | str) -> Neighborhood:
+        """The neighborhood on a device."""
+        return Neighborhood(self.index.to(device), self.degree.to(device), self.num_sources)
+
     @property
     def edge_index(self) -> Tensor:
         """PyG's form, ``[2, E]`` int64: sources, then targets."""

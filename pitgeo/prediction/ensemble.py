@@ -1,4 +1,4 @@
-"""Several trainings of one model, whose disagreement is written next to their mean."""
+"""Ensembles: several trainings of one model, which predict their mean and their spread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pitgeo.prediction.mesh_predictor import MeshPredictor
 
 
 class Moments:
-    """Mean and spread of tensors of one shape that come one after the other, by Welford's algorithm, in float64.
+    """Running mean and spread of tensors of one shape, by Welford's algorithm, in float64.
 
     Example:
         >>> moments = Moments()
@@ -33,7 +33,7 @@ class Moments:
         self._squares = torch.zeros(0)
 
     def add(self, value: Tensor) -> None:
-        """Take in one more."""
+        """Add a tensor."""
         value = value.double()
         if self.count == 0:
             self.mean, self._squares = value.clone(), torch.zeros_like(value)
@@ -44,27 +44,27 @@ class Moments:
 
     @property
     def spread(self) -> Tensor:
-        """Standard deviation, of which the estimate of the variance is without bias (``n - 1``)."""
+        """Standard deviation, from the unbiased estimate of the variance (``n - 1``)."""
         return (self._squares / (self.count - 1)).sqrt()
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the spread of an ensemble is multiplied by, so that it is as large as the error of the mean.
+    """Factors of the spread of an ensemble, which make it as large as the error of the mean.
 
     Args:
-        factors: A factor for every target channel, the first step first; none for factors of 1.
-        samples: On how many validation samples they were found.
+        factors: A factor for every target channel, the first step first; empty if all are 1.
+        samples: Number of validation samples that the factors were fitted to.
     """
 
     factors: tuple[float, ...] = ()
     samples: int = 0
 
     def scale(self, spread: Tensor, channels: int) -> Tensor:
-        """The calibrated spread ``[M, K]``, or ``[M, steps * K]``, where later steps have the last factors.
+        """The calibrated spread ``[M, K]``, or ``[M, steps * K]``; steps without factors have the last ones.
 
         Args:
-            spread: As it came.
+            spread: The spread of the members.
             channels: Target channels ``K`` of one step.
         """
         factors = list(self.factors) or [1.0] * channels
@@ -77,12 +77,12 @@ class Ensemble(MeshPredictor):
     """Several trainings of one model that differ in their seeds. Their mean is the prediction.
 
     Args:
-        members: At least two.
-        calibration: What the spread is multiplied by.
-        path: The file that names them; ``None`` for the first member's.
+        members: At least two trained models.
+        calibration: Factors of the spread.
+        path: The file that names the members; ``None`` for the file of the first member.
 
     Raises:
-        ValueError: If there are fewer than two, they differ in their configurations or fields, or factors are missing.
+        ValueError: If there are fewer than two members, their configurations or fields differ, or factors are missing.
     """
 
     def __init__(
@@ -116,7 +116,8 @@ class Ensemble(MeshPredictor):
 
         Args:
             data: One raw sample, or several one after another.
-            steps: Predict so many states, one after the other, ``[M, steps * K]``; every member goes on from its own.
+            steps: Number of states to predict one after the other, ``[M, steps * K]``; every member continues from its
+                own states. 0 for a single prediction.
         """
         moments = Moments()
         for member in self.members:
@@ -124,25 +125,25 @@ class Ensemble(MeshPredictor):
         return moments.mean.float(), self.calibration.scale(moments.spread, len(self.targets)).float()
 
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
-        """Mean and spread, by the endings of the fields' names."""
+        """Mean and spread, by the endings of the field names."""
         mean, spread = self.predict(data, steps)
         return {"_prediction": mean, "_spread": spread}
 
 
 def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
-    """The members' checkpoints and the calibration that an ``ensemble.json`` names.
+    """The checkpoints of the members and the calibration, from an ``ensemble.json``.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is not one of pitgeo's, or is damaged.
+        ValueError: If the file was not written by pitgeo, or is damaged.
     """
     if not path.is_file():
         raise FileNotFoundError(f"Expected an ensemble at {path} (got no such file)")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        names, found = content["members"], content["calibration"]
-        factors = tuple(float(factor) for factor in found["factors"].values())
-        calibration = Calibration(factors, int(found["samples"]))
+        names, stored = content["members"], content["calibration"]
+        factors = tuple(float(factor) for factor in stored["factors"].values())
+        calibration = Calibration(factors, int(stored["samples"]))
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise TypeError("'members' is not a list of file names")
         if not factors or not all(math.isfinite(factor) and factor > 0 for factor in factors):

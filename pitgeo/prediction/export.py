@@ -1,4 +1,4 @@
-"""Trained models as programs that run where pitgeo is not installed: torch's ``.pt2`` and ONNX."""
+"""Export of trained models as programs that run without pitgeo: torch's ``.pt2`` and ONNX."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ENDINGS", "Program", "export_model", "program_inputs"]
 
 @dataclass(frozen=True)
 class Program:
-    """What an exported file says about itself, also in the file: as ``pitgeo.json`` in it, or ONNX's metadata.
+    """The description of an exported file, also stored in it: as ``pitgeo.json``, or in the metadata of ONNX.
 
     Args:
         path: The file.
@@ -39,9 +39,9 @@ class Program:
         outputs: Name of every channel of the output.
         attention: The form that global attention was exported in.
         graphs: The quantile of every graph, by its name.
-        latent: How the latent points are chosen, as in ``[model.pit.latent]``.
-        period: Length of the domain along each axis, where it repeats.
-        offset: What to take from all positions before they become single precision; none if empty.
+        latent: Choice of the latent points, as in ``[model.pit.latent]``.
+        period: Length of the domain along each axis, for a periodic domain.
+        offset: To be subtracted from all positions before they become single precision; empty for nothing.
     """
 
     path: Path
@@ -65,27 +65,27 @@ def export_model(
     outputs: Outputs = "input",
     attention: Form = "dense",
 ) -> Program:
-    """Write a trained PiT as a program, for one sample at a time: from physical inputs to physical outputs.
+    """Write a trained PiT as a program for one sample at a time, from physical inputs to physical outputs.
 
-    The scalings and the unit box are inside. Points and graphs are inputs, see :func:`program_inputs`.
+    The program contains the scalings and the unit box. Points and graphs are inputs, see :func:`program_inputs`.
 
     Args:
         checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
         path: The file to write, ``.pt2`` for :func:`torch.export.load` or ``.onnx``.
-        sample: A raw sample whose numbers of points and edges the program will be fixed to; ``None`` for any numbers.
-        outputs: ``"input"``: values are wanted at the input points; ``"own"``: at points of their own. A ``sample``
-            decides it by itself.
+        sample: A raw sample that fixes the numbers of points and edges of the program; ``None`` for any numbers.
+        outputs: ``"input"``: the output points are the input points; ``"own"``: they are another input. With a
+            ``sample``, its output points decide.
         attention: Form of the processor's global attention: ``"dense"`` is exact for any length scale, and holds a
-            matrix of all pairs of latent points; ``"fused"`` is torch's scaled dot-product attention, less exact where
-            heads look much less far than the size of the domain.
+            matrix of all pairs of latent points; ``"fused"`` is torch's scaled dot-product attention, less exact for
+            heads with lengths much smaller than the domain.
 
     Returns:
-        What was written.
+        The description of the file.
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
-        ImportError: If ONNX is asked for and ``pip install 'pitgeo[export]'`` is missing.
-        ValueError: If the ending is another one, or the model cannot be exported in this way.
+        ImportError: If ``path`` is an ONNX file and ``pip install 'pitgeo[export]'`` is missing.
+        ValueError: If the file has another ending, or the model cannot be exported in this way.
     """
     path = Path(path)
     if path.suffix.lower() not in ENDINGS:
@@ -126,19 +126,19 @@ def export_model(
 
 
 def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dict[str, Tensor]:
-    """The inputs, by their names, that an exported program takes for a raw sample.
+    """The inputs of an exported program for a raw sample, by their names.
 
     These are ``pos`` ``[N, D]``; ``x`` ``[N, C]``, if there are values; ``pos_latent`` ``[L, D]``, if the latent points
-    are not the input points; ``pos_out`` ``[M, D]``, if the sample has such; and ``<graph>_edge_index`` ``[2, E]``,
-    sources, then targets, for ``encoder`` (input to latent), ``decoder`` (latent to output) and ``output``, as far as
-    the model has them; and ``quadrature`` ``[N]``, if the model weighs its input points.
+    are not the input points; ``pos_out`` ``[M, D]``, if the output points are not the input points;
+    ``<graph>_edge_index`` ``[2, E]``, sources, then targets, for those of ``encoder`` (input to latent), ``decoder``
+    (latent to output) and ``output`` that the model has; and ``quadrature`` ``[N]``, if the model weighs input points.
 
     Args:
         checkpoint: The model that was exported, as a file or loaded.
         sample: The sample, with positions and values in physical units.
 
     Raises:
-        ValueError: If the sample has other channels than the model, or several values a point.
+        ValueError: If the sample has other channels than the model, or is a batch.
     """
     predictor = checkpoint if isinstance(checkpoint, Predictor) else load(checkpoint)
     _model(predictor)
@@ -150,26 +150,26 @@ def program_inputs(checkpoint: str | Path | Predictor, sample: PointData) -> dic
             f"{', in a batch' if 'batch' in sample else ''}); take the samples one by one"
         )
     data = predictor.config.model.options.transform()(sample)
-    found = {"pos": data.pos}
+    inputs = {"pos": data.pos}
     if data.x.shape[-1]:
-        found["x"] = data.x
+        inputs["x"] = data.x
     for kind in ("latent", "output"):
         if not data.coincide("input", kind):
-            found[_POSITIONS[kind]] = data.points(kind)[0]
+            inputs[_POSITIONS[kind]] = data.points(kind)[0]
     for graph in _graphs(predictor):
-        found[f"{graph}_edge_index"] = data.graph(graph).edge_index
+        inputs[f"{graph}_edge_index"] = data.graph(graph).edge_index
     if _model(predictor).graphs.quadrature:
-        found["quadrature"] = data.quadrature
-    return found
+        inputs["quadrature"] = data.quadrature
+    return inputs
 
 
 def _model(predictor: Predictor) -> PiT:
-    """The PiT inside, if there is one."""
+    """The PiT of a predictor; a ``ValueError`` if it has none, or corrects a control."""
     model = predictor.model.model if isinstance(predictor.model, Rollout) else predictor.model
     if not isinstance(model, PiT):
         raise ValueError(
             f"Expected a model of the kind 'pit' to export (got {predictor.path}, of the kind "
-            f"{predictor.config.model.name!r}); others have no program of their own here"
+            f"{predictor.config.model.name!r}); other models cannot be exported"
         )
     if predictor.module.control is not None:
         raise ValueError(
@@ -185,7 +185,7 @@ def _graphs(predictor: Predictor) -> list[str]:
 
 
 def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
-    """Any inputs of the right form, all sizes different, to follow the program with."""
+    """Example inputs of the right form, with all sizes different, from which torch traces the program."""
     shape = predictor.facts["shape"]
     dimension = shape["dimension"]
     fixed_in, fixed_out = _fixed(predictor)
@@ -195,48 +195,48 @@ def _example(predictor: Predictor, outputs: Outputs) -> dict[str, Tensor]:
         sizes["latent"] = 7
     if outputs == "own":
         sizes["output"] = fixed_out or 11
-    found = {"pos": _some(sizes["input"], dimension)}
+    inputs = {"pos": _values(sizes["input"], dimension)}
     if shape["in_channels"] > dimension:
-        found["x"] = _some(sizes["input"], shape["in_channels"] - dimension)
-    found |= {_POSITIONS[kind]: _some(size, dimension) for kind, size in sizes.items() if kind != "input"}
+        inputs["x"] = _values(sizes["input"], shape["in_channels"] - dimension)
+    inputs |= {_POSITIONS[kind]: _values(size, dimension) for kind, size in sizes.items() if kind != "input"}
     for number, graph in enumerate(_graphs(predictor)):
         counts = [sizes.get(kind, sizes["input"]) for kind in GRAPHS[graph]]
         target = torch.arange(2 * counts[0] + number) % counts[0]
-        found[f"{graph}_edge_index"] = torch.stack([torch.arange(len(target)) % counts[1], target])
+        inputs[f"{graph}_edge_index"] = torch.stack([torch.arange(len(target)) % counts[1], target])
     if _model(predictor).graphs.quadrature:
-        found["quadrature"] = _some(sizes["input"], 1).flatten()
-    return found
+        inputs["quadrature"] = _values(sizes["input"], 1).flatten()
+    return inputs
 
 
-def _some(rows: int, columns: int) -> Tensor:
+def _values(rows: int, columns: int) -> Tensor:
     """Positive values, all different."""
     return torch.linspace(0.1, 1.0, rows * columns).reshape(rows, columns)
 
 
 def _dimensions(predictor: Predictor, example: dict[str, Tensor]) -> dict[str, dict[int, Any]]:
-    """Which sizes of the inputs may differ from the example's."""
+    """The sizes of the inputs that may differ from those of the example."""
     points = {name: Dim(f"{kind}_points") for kind, name in _POSITIONS.items()}
     if _fixed(predictor)[0]:
         del points["pos"]
     points |= {"x": points["pos"], "quadrature": points["pos"]} if "pos" in points else {}
     if _fixed(predictor)[1]:
         points.pop("pos_out")
-    found: dict[str, dict[int, Any]] = {}
+    dimensions: dict[str, dict[int, Any]] = {}
     for name in example:
         if name.endswith("_edge_index"):
-            found[name] = {1: Dim(name.replace("edge_index", "edges"))}
+            dimensions[name] = {1: Dim(name.replace("edge_index", "edges"))}
         else:
-            found[name] = {0: points[name]} if name in points else {}
-    return found
+            dimensions[name] = {0: points[name]} if name in points else {}
+    return dimensions
 
 
 def _fixed(predictor: Predictor) -> tuple[int, int]:
-    """Numbers of input and output points where a scaling was found for every one of them; 0 where not."""
+    """Numbers of input and output points if there is a scaling for every point; else 0."""
     module = predictor.module
-    given, wanted = (
+    inputs, outputs = (
         len(part.mean) if part.mean.dim() == 2 else 0 for part in (module.input_scaling, module.target_scaling)
     )
-    return given, wanted
+    return inputs, outputs
 
 
 def _require_onnx() -> None:

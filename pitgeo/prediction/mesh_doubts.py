@@ -1,4 +1,4 @@
-"""What a mesh has that those of the training have not: inputs out of range, another size, another time step."""
+"""Differences of a mesh from those of the training: inputs out of range, another size, another time step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class MeshDoubts:
-    """Compares meshes with those of the training, as a checkpoint describes them, and says what is odd.
+    """Compares meshes with those of the training, as the checkpoint describes them, and reports differences.
 
     Args:
         table: Inputs and targets.
@@ -41,9 +41,9 @@ class MeshDoubts:
         """A note for every input that leaves the range of the training set by more than a tenth of it.
 
         Args:
-            inputs: What :meth:`~pitgeo.data.fields.FieldTable.read` gave for a mesh.
+            inputs: The result of :meth:`~pitgeo.data.fields.FieldTable.read` for a mesh.
         """
-        found: dict[Note, None] = {}
+        notes: dict[Note, None] = {}
         fields = [field for field in self.table.inputs for _ in range(field.stored)]
         ends = np.stack(self.table.ranges(inputs), 1).tolist()
         for field, (least, most), (low, high) in zip(fields, ends, self.ranges or (), strict=self.ranges is not None):
@@ -54,23 +54,23 @@ class MeshDoubts:
                     f"{field.name!r} runs from {least:.4g} to {most:.4g}, outside of the {low:.4g} to {high:.4g} of "
                     f"the training set{hint}: do not rely on the prediction"
                 )
-                found[Note(f"{'geometry' if field.is_geometry else 'input'} {field.name}", text)] = None
-        return list(found)
+                notes[Note(f"{'geometry' if field.is_geometry else 'input'} {field.name}", text)] = None
+        return list(notes)
 
     def of_mesh(self, mesh: Mesh, inputs: Floats) -> list[Note]:
-        """The same, and what the mesh itself has."""
-        found = self.of_inputs(inputs)
+        """The notes of :meth:`of_inputs`, and those on the size and the normals of the mesh."""
+        notes = self.of_inputs(inputs)
         if self.sizes is None:
-            return found
+            return notes
         parts = self.table.parts(inputs, "inputs")
         normals = [part.mean(0).tolist() for field, part in parts if field.is_geometry and field.name == "normals"]
         own = list(self.sizes.doubts(mesh, normals[0] if normals else ()))
-        if any(note.kind == "size" for note in own):  # distances are others, then
-            found = [note for note in found if not note.kind.startswith("geometry ")]
-        return [*own, *found]
+        if any(note.kind == "size" for note in own):  # which changes computed inputs too
+            notes = [note for note in notes if not note.kind.startswith("geometry ")]
+        return [*own, *notes]
 
     def of_times(self, times: Sequence[float]) -> list[Note]:
-        """A note if a series has other time steps than those of the training."""
+        """A note if the time steps of a series differ from those of the training."""
         lengths = np.diff(times).tolist()
         if self.time_step is None or not lengths or step_range([self.time_step, *lengths]) is None:
             return []
@@ -78,7 +78,7 @@ class MeshDoubts:
         return [Note("time step", f"{text}: do not rely on the prediction")]
 
     def say(self, mesh: Mesh, notes: Sequence[Note]) -> None:
-        """Log what is odd about a mesh, or keep it until the end, together with what its reader did."""
+        """Log the notes on a mesh; within :meth:`summed_up`, keep them and those of its reader until the end."""
         if self._kept is not None:
             self._kept.append((str(mesh.path or "the mesh"), [*mesh.notes, *notes]))
             return
@@ -87,7 +87,7 @@ class MeshDoubts:
 
     @contextmanager
     def summed_up(self) -> Iterator[None]:
-        """What is odd about the meshes looked at meanwhile is logged at the end, a line a kind."""
+        """Log the notes on all meshes at the end of this context, one line for each kind."""
         self._kept = []
         try:
             yield

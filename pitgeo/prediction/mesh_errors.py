@@ -1,4 +1,4 @@
-"""Errors of predictions on a mesh, for what it holds the truth of."""
+"""Errors of predictions on a mesh, for the targets whose true values the mesh holds."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pitgeo.mesh import Mesh
 def add_mesh(
     measures: Measures, mesh: Mesh, sample: PointData, prediction: Floats, truths: Sequence[Mapping[str, Floats]]
 ) -> None:
-    """Take in the errors on one mesh, for those targets and steps of which the truth is known.
+    """Add the errors on one mesh, for the targets and steps with a known truth.
 
     Args:
-        measures: What takes them in; nothing is added if nothing is known.
+        measures: Collects the errors; without any known truth, nothing is added.
         mesh: The mesh.
-        sample: What was predicted from.
+        sample: The sample of the prediction.
         prediction: Predicted values ``[m, steps * K]``.
-        truths: True values of every step by the name of the target, as :meth:`~pitgeo.data.fields.FieldTable.truth`
-            gives them; steps that follow are not known.
+        truths: True values of the first steps by the name of the target, as
+            :meth:`~pitgeo.data.fields.FieldTable.truth` gives them; later steps are not known.
     """
     values, known, start = np.zeros_like(prediction), np.zeros(prediction.shape, bool), 0
     for truth in truths:
@@ -41,10 +41,10 @@ def add_mesh(
 
 
 def numbers_of(cases: Sequence[Any], parameters: Any) -> list[Mapping[str, float]]:
-    """The numbers of every mesh that it does not hold itself, from a dictionary for all, or one for each.
+    """The parameters of every mesh, from one dictionary for all meshes or a list with one for each.
 
     Raises:
-        ValueError: If it is something else, or for another number of meshes.
+        ValueError: If ``parameters`` is something else, or a list of another length.
     """
     if parameters is None or isinstance(parameters, Mapping):
         return [parameters or {}] * len(cases)

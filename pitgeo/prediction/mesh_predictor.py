@@ -1,4 +1,4 @@
-"""From predictions of samples to predictions on meshes and in mesh files, whatever it is that predicts."""
+"""The base class of predictors: from predictions of samples to predictions on meshes and in mesh files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class MeshPredictor(ABC):
-    """What predicts fields on meshes: one model, or several.
+    """A predictor of fields on meshes: one model, or an ensemble.
 
     Args:
         config: The configuration of the run.
@@ -49,9 +49,9 @@ class MeshPredictor(ABC):
 
     @cached_property
     def reference(self) -> Reference | str:
-        """Mean and variation of the targets on the training set, or why they are not known.
+        """Mean and variation of the targets on the training set, or the reason why they are not known.
 
-        They come from the checkpoint; where that has none, from the training files.
+        They come from the checkpoint; if it has none, from the training files.
         """
         if self.facts.get("reference") is not None:
             return Reference.parse(self.facts["reference"])
@@ -61,15 +61,17 @@ class MeshPredictor(ABC):
             return f"{self.path} holds no mean of its training set, which cannot be read either ({error})"
 
     def measures(self) -> Measures:
-        """What takes in predictions and truths, and gives their errors."""
-        known = self.reference
-        return Measures(self.table, None, known) if isinstance(known, str) else Measures(self.table, known)
+        """An empty collection of errors, to which predictions and truths are added."""
+        reference = self.reference
+        if isinstance(reference, str):
+            return Measures(self.table, None, reference)
+        return Measures(self.table, reference)
 
     @abstractmethod
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
-        """What a result holds of every target, ``[M, K]`` or ``[M, steps * K]``, by the ending of the field's name.
+        """Predicted quantities of all targets, ``[M, K]`` or ``[M, steps * K]``, by the ending of their field names.
 
-        ``"_prediction"`` is among them.
+        ``"_prediction"`` is one of them.
         """
 
     @overload
@@ -77,57 +79,57 @@ class MeshPredictor(ABC):
     @overload
     def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh: ...
     def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh | list[Mesh]:
-        """The mesh with ``<target>_prediction``, and what else :meth:`fields` gives, for every target.
+        """The mesh with ``<target>_prediction``, and the other quantities of :meth:`fields`, for every target.
 
-        Where the truth is there, so is ``<target>_error``. Inputs that lie far outside those of the training set are
-        named in the log.
+        If the mesh holds the truth, the result has ``<target>_error`` too. The log names inputs far outside the range
+        of the training set.
 
         Args:
-            mesh: The mesh, with the input fields, or what :func:`~pitgeo.mesh.in_memory.as_mesh` makes one of; for a
-                list of these, a list is returned.
-            parameters: Inputs of the mesh as a whole that it does not hold itself.
+            mesh: The mesh with the input fields, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; for
+                a list, a list is returned.
+            parameters: Inputs of the mesh as a whole that the mesh does not hold.
 
         Raises:
             ValueError: If the mesh lacks an input field, or the model was trained on another dimension or on a
                 reference grid.
         """
         if isinstance(mesh, list):
-            return [self.predict_mesh(one, parameters) for one in sample_meshes(mesh)]
+            return [self.predict_mesh(item, parameters) for item in sample_meshes(mesh)]
         return self.predict_and_measure(as_mesh(mesh), parameters)
 
     def predict_and_measure(
         self, mesh: Mesh, parameters: Mapping[str, float] | None = None, measures: Measures | None = None
     ) -> Mesh:
-        """What :meth:`predict_mesh` gives for one mesh; ``measures`` take in the errors, where the truth is there."""
+        """The result of :meth:`predict_mesh` for one mesh; its errors are added to ``measures`` if it has the truth."""
         self._check_space()
         sample = self._sample(mesh, parameters)
-        found = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
+        predicted = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         truth = self.table.truth(mesh, parameters)
         if measures is not None:
-            add_mesh(measures, mesh, sample, found["_prediction"], [truth])
-        return self._with(self._with_numbers(mesh, parameters), found, truth)
+            add_mesh(measures, mesh, sample, predicted["_prediction"], [truth])
+        return self._with(self._with_numbers(mesh, parameters), predicted, truth)
 
     def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
         """Errors on any meshes that hold the truth; series are rolled out from their first state.
 
         Args:
-            meshes: A file or a pattern, or what :func:`~pitgeo.mesh.in_memory.as_mesh` makes a mesh of; or a list.
-            parameters: Numbers that the meshes do not hold themselves: a table of the files; a dictionary for all
-                meshes; or a list of dictionaries, one for each.
+            meshes: A file, a pattern, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; or a list.
+            parameters: Numbers that the meshes do not hold: a table of the files; a dictionary for all meshes; or a
+                list of dictionaries, one for each mesh.
 
         Returns:
-            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every mesh by itself.
+            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every single mesh.
 
         Raises:
             FileNotFoundError: If there is no such file.
             ValueError: If a mesh cannot be read, or lacks an input or every target.
         """
         self._check_space()
-        given = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
-        files = [str(entry) for entry in given if isinstance(entry, (str, Path))]
-        if files and len(files) < len(given):
+        entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
+        files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
+        if files and len(files) < len(entries):
             raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
-        cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(given)
+        cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(entries)
         if files and (parameters is None or isinstance(parameters, (str, Path))):
             by_file = self.file_parameters(cases, parameters)
             parameters = [by_file[file] for file in cases]
@@ -154,7 +156,7 @@ class MeshPredictor(ABC):
         }
 
     def _check_space(self) -> None:
-        """Refuse meshes for a model whose positions are not those of a mesh."""
+        """Refuse meshes for a model that was trained on a reference grid."""
         if not self.config.data.options.is_in_space:
             raise ValueError(
                 f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
@@ -164,7 +166,7 @@ class MeshPredictor(ABC):
 
     @property
     def data_options(self) -> Any:
-        """The options of the data, with the very files in each split that were there in training."""
+        """The options of the data, with the same files in each split as in training."""
         options, split = self.config.data.options, self.facts.get("split")
         return options if split is None else options.with_split(split)
 
@@ -174,12 +176,11 @@ class MeshPredictor(ABC):
         return self.table.is_one_step
 
     def file_parameters(self, files: Sequence[Path], table: str | Path | None = None) -> dict[Path, dict[str, float]]:
-        """Numbers of mesh files that they do not hold themselves.
+        """Numbers of mesh files that are not in the files themselves.
 
         Args:
             files: The files.
-            table: Where they are, for these files; ``None`` for the table or the names the model was trained with, if
-                it was.
+            table: A table of these files; ``None`` for the table, or the numbers in file names, of the training.
         """
         options: Any = self.config.data.options
         wanted = [field.source for field in (*self.table.inputs, *self.table.targets)]
@@ -187,17 +188,17 @@ class MeshPredictor(ABC):
         own: str = getattr(options, "parameters", "")
         if table is not None or not own:
             return read_parameters(files, str(table or ""), pattern, wanted)
-        found, named = read_parameters(files, "", pattern, wanted), list[Path]()
+        numbers, named = read_parameters(files, "", pattern, wanted), list[Path]()
         for file in files:
             try:
-                found[file].update(read_parameters([file], own, "", wanted)[file])
+                numbers[file].update(read_parameters([file], own, "", wanted)[file])
                 named.append(file)
-            except (FileNotFoundError, ValueError) as error:  # it may be another file, which holds its numbers
+            except (FileNotFoundError, ValueError) as error:  # a file that is not in the table may hold its numbers
                 log.debug("%s: no numbers from the table of the training files: %s", file, error)
         if named:
-            more = f" and {len(named) - 1} more" if len(named) > 1 else ""
-            log.info("%s%s: numbers by name from %s, the table of the training files", named[0], more, own)
-        return found
+            others = f" and {len(named) - 1} more" if len(named) > 1 else ""
+            log.info("%s%s: numbers by name from %s, the table of the training files", named[0], others, own)
+        return numbers
 
     def write_roll_out(
         self,
@@ -211,10 +212,10 @@ class MeshPredictor(ABC):
 
         Args:
             file: A time series, or a mesh with the first state.
-            output: The collection to write, ``.pvd``; its meshes are put beside it.
-            steps: How many; ``None`` for as many as the file has, or for one.
-            parameters: Inputs of the mesh as a whole that the file does not hold itself.
-            measures: Takes in the errors of the steps that the file holds.
+            output: The collection to write, ``.pvd``; its meshes are written beside it.
+            steps: Number of states; ``None`` for as many as the file has, or for one.
+            parameters: Inputs of the mesh as a whole that the file does not hold.
+            measures: Collects the errors of the steps that the file holds.
 
         Raises:
             ValueError: If the file cannot be read or lacks a field.
@@ -224,8 +225,7 @@ class MeshPredictor(ABC):
         count = steps or (1 if series is None else max(1, len(series) - 1))
         channels = len(self.table.target_labels)
         sample, truths = self._sample(first, parameters), list[Mapping[str, Floats]]()
-        found = self.fields(sample, count)
-        states = {ending: values.double().numpy() for ending, values in found.items()}
+        states = {ending: values.double().numpy() for ending, values in self.fields(sample, count).items()}
         known = 1 if series is None else len(series)
         times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
         self.doubts.say(first, [*(() if series is None else series.notes), *self.doubts.of_times(times)])
@@ -235,12 +235,12 @@ class MeshPredictor(ABC):
         def meshes() -> Iterator[Mesh]:
             for number in range(count + 1):
                 mesh = first if series is None or number >= known else series.mesh(number)
-                here = slice(max(number - 1, 0) * channels, max(number, 1) * channels)
-                state = {ending: values[:, here] for ending, values in states.items()}
-                if number == 0:  # it is known
+                columns = slice(max(number - 1, 0) * channels, max(number, 1) * channels)
+                state = {ending: values[:, columns] for ending, values in states.items()}
+                if number == 0:  # the first state is known
                     state = {ending: 0.0 * values for ending, values in state.items()}
                     state["_prediction"] = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
-                # what the first mesh holds of the state belongs to another time
+                # later states on the first mesh have no truth: its fields belong to the first state
                 truth = self.table.truth(mesh, parameters) if number < known else None
                 truths.extend([truth] if number and truth is not None else [])
                 yield self._with(self._with_numbers(mesh, parameters), state, truth)
@@ -253,21 +253,21 @@ class MeshPredictor(ABC):
         """A sentence for every input that leaves the range of the training set by more than a tenth of it.
 
         Args:
-            inputs: What :meth:`~pitgeo.data.fields.FieldTable.read` gave for a mesh.
+            inputs: The result of :meth:`~pitgeo.data.fields.FieldTable.read` for a mesh.
         """
         return [note.text for note in self.doubts.of_inputs(inputs)]
 
     def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
-        """The sample of a mesh; inputs far outside those of training are named in the log."""
+        """The sample of a mesh; the log names inputs far outside the range of training."""
         inputs = self.table.read(mesh, parameters)
         self.doubts.say(mesh, self.doubts.of_mesh(mesh, inputs))
-        if self.config.scaling.box == "none":  # else a mesh may lie anywhere
+        if self.config.scaling.box == "none":  # with a unit box, a mesh may lie anywhere
             self.table.warn_of_loss(mesh)
         return self.table.mesh_sample(mesh, parameters, inputs)
 
-    def _with(self, mesh: Mesh, found: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
-        """The mesh with fields from values ``[m, channels]``, and the error; else without the targets' own fields."""
-        result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in found.items()}
+    def _with(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
+        """The mesh with fields from values ``[m, channels]``, and with errors; without a truth, without its targets."""
+        result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in predicted.items()}
         for ending, values in split.items():
             result = self.table.add(result, values, ending)
         if truth is None:
@@ -276,7 +276,7 @@ class MeshPredictor(ABC):
         return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
 
     def _with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
-        """The mesh with the parameters that the model learned from, as fields of the whole mesh."""
+        """The mesh with the parameters that are inputs of the model, as fields of the whole mesh."""
         for field in self.table.inputs:
             name = field.source
             if field.place == "mesh" and name in (parameters or {}) and name not in mesh.field_data:

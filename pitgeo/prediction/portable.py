@@ -1,4 +1,4 @@
-"""A trained model as a module of tensors alone, which torch can follow."""
+"""A trained model as a module with only tensors as inputs, which torch can export."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Portable(nn.Module):
         attention: The form of global attention.
 
     Raises:
-        ValueError: If the fused form is asked for on a periodic domain.
+        ValueError: If the form is fused and the domain is periodic.
     """
 
     def __init__(self, predictor: Predictor, attention: Form) -> None:
@@ -65,7 +65,7 @@ class Portable(nn.Module):
 
 
 class _Sample:
-    """What a model asks of a :class:`~pitgeo.data.PointData`, from tensors alone."""
+    """The part of :class:`~pitgeo.data.PointData` that a model uses, made of tensors only."""
 
     samples = 1
     common_grid = None

@@ -1,4 +1,4 @@
-"""From a checkpoint and a mesh to predicted fields on that mesh."""
+"""Predictions of a trained model, for samples, meshes and mesh files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.measures.measures import Measures
 from pitgeo.mesh import result_name, write_mesh
-from pitgeo.mesh.reading import read as read_mesh  # what it notes is summed up
+from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
 from pitgeo.models.registry import Shape, build, parameter_count
 from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
@@ -29,7 +29,7 @@ from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.module import OperatorModule
 
 CHUNK = 65_536
-"""Output points at a time, where one sample has more."""
+"""Largest number of output points at a time."""
 
 __all__ = ["Predictor", "load", "load_any", "load_ensemble", "predict_files", "predict_with"]
 
@@ -65,8 +65,8 @@ class Predictor(MeshPredictor):
 
         Args:
             data: The samples.
-            steps: Predict so many states, one after the other, ``[M, steps * K]``, see :meth:`roll_out`; 0 for the one
-                application that the model was trained for.
+            steps: Number of states to predict one after the other, ``[M, steps * K]``, see :meth:`roll_out`; 0 for a
+                single prediction.
 
         Raises:
             ValueError: If the sample has other channels or axes than those the model was trained on.
@@ -87,20 +87,20 @@ class Predictor(MeshPredictor):
         return self.roll_out(batch, steps) if steps else self.predict_prepared(batch)
 
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
-        """The prediction alone, by the ending of the field's name."""
+        """The prediction, by the ending of the field name."""
         return {"_prediction": self.predict(data, steps)}
 
     def predict_prepared(self, batch: PointData) -> Tensor:
-        """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch that :attr:`transform` has been applied to."""
+        """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch of transformed samples."""
         with torch.inference_mode():
             return cast(Tensor, self.module(self._moved(batch)).cpu())
 
     def roll_out(self, batch: PointData, steps: int) -> Tensor:
-        """States ``[M, steps * K]`` that follow, one after the other, each from the last one.
+        """The next states ``[M, steps * K]``, each predicted from the one before.
 
         Args:
-            batch: A batch that :attr:`transform` has been applied to, its last ``K`` input values being the state.
-            steps: How many.
+            batch: A batch of transformed samples, whose last ``K`` input values are the state.
+            steps: Number of states.
         """
         batch, states = copy.copy(batch), []
         for _ in range(steps):
@@ -110,7 +110,7 @@ class Predictor(MeshPredictor):
         return torch.cat(states, -1)
 
     def _moved(self, data: PointData) -> PointData:
-        """A copy on the device of the model: PyG moves an object itself, which may be the caller's."""
+        """A copy on the device of the model; PyG would move the object of the caller."""
         return cast(PointData, copy.copy(data).to(self.module.device))
 
     def _check_logs(self, sample: PointData) -> None:
@@ -126,15 +126,14 @@ class Predictor(MeshPredictor):
                 )
 
     def _is_large(self, sample: PointData) -> bool:
-        """Whether the output points are to be taken in parts."""
+        """Whether the output points are predicted in parts."""
         many = sample.points("output")[0].shape[0] > self.chunk
         return many and isinstance(self.model, LocalDecoder) and self.model.has_local_decoder
 
     def _in_chunks(self, sample: PointData) -> Tensor:
-        """Values at the output points of one raw sample, some points at a time.
+        """Values at the output points of one raw sample, some points after others.
 
-        The graph of a decoder that has one is found for every part, in the positions as they came, like that of a whole
-        sample.
+        The graph of a decoder is found for every part, in the same positions as for a whole sample.
         """
         model, graph = cast(LocalDecoder, self.model), None
         sample = self.transform.placed(sample)
@@ -155,25 +154,19 @@ class Predictor(MeshPredictor):
 
     def _graph_of_parts(self, sample: PointData, graphs: AttentionGraphs) -> Callable[[slice], Neighborhood]:
         """The decoder's graph for some of the output points of a sample."""
-
-        def graph(rows: slice) -> Neighborhood:
-            graph = graphs.find("decoder", sample, rows)
-            device = self.module.device
-            return Neighborhood(graph.index.to(device), graph.degree.to(device), graph.num_sources)
-
-        return graph
+        return lambda rows: graphs.find("decoder", sample, rows).to(self.module.device)
 
 
 def load(path: str | Path, device: str = "cpu") -> Predictor:
-    """A model that predicts, from a checkpoint alone.
+    """The trained model of a checkpoint, ready to predict.
 
     Args:
         path: ``best.ckpt`` or ``last.ckpt`` of a run.
-        device: Where to predict, as torch names it.
+        device: Device of the model, in torch's notation.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is not a checkpoint of pitgeo, or one of another format.
+        ValueError: If the file is not a checkpoint of pitgeo, or has another format.
     """
     path = Path(path)
     if path.is_dir():
@@ -213,15 +206,15 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
 
 
 def load_ensemble(path: str | Path, device: str = "cpu") -> Ensemble:
-    """Models that predict together, from the ``ensemble.json`` that their training left.
+    """The ensemble of an ``ensemble.json``, which its training wrote.
 
     Args:
-        path: The file; its members' checkpoints are named in it, relative to its folder.
-        device: Where to predict, as torch names it.
+        path: The file; it names the checkpoints of the members relative to its folder.
+        device: Device of the models, in torch's notation.
 
     Raises:
         FileNotFoundError: If the file or a checkpoint is missing.
-        ValueError: If it is damaged, or the members do not belong together.
+        ValueError: If the file is damaged, or the members do not belong together.
     """
     checkpoints, calibration = read_ensemble(Path(path))
     return Ensemble([load(checkpoint, device) for checkpoint in checkpoints], calibration, Path(path))
@@ -236,12 +229,12 @@ def predict_files(
     parameters: str | Path | None = None,
     steps: int | None = None,
 ) -> list[Path]:
-    """What :func:`predict_with` does, by a checkpoint or the ``ensemble.json`` of several, on a device."""
+    """Call :func:`predict_with` with the predictor of a checkpoint or an ``ensemble.json``."""
     return predict_with(load_any(checkpoint, device), meshes, output, progress, parameters, steps)
 
 
 def load_any(path: str | Path, device: str = "cpu") -> MeshPredictor:
-    """What predicts: a trained model from its checkpoint, or an ensemble from its ``ensemble.json``."""
+    """The predictor of a file: a trained model from its checkpoint, or an ensemble from its ``ensemble.json``."""
     return load_ensemble(path, device) if Path(path).suffix.lower() == ".json" else load(path, device)
 
 
@@ -254,17 +247,17 @@ def predict_with(
     steps: int | None = None,
     measures: Measures | None = None,
 ) -> list[Path]:
-    """Predict on mesh files; each result is written under its own name (``.vtu`` if it must) into ``output``.
+    """Predict on mesh files; each result goes to ``output`` under the name of its file (some formats become ``.vtu``).
 
     Args:
-        predictor: The trained model, or several.
+        predictor: The trained model or ensemble.
         meshes: Files to read, or patterns of them.
-        output: Folder to write to; made if it is not there.
-        progress: Wraps the files while they are worked through, to show a progress bar.
-        parameters: Table of numbers of these files, in place of the one the model was trained with.
-        steps: Of a model of time series: states to predict after each file's first, written as a collection
-            (``.pvd``); ``None`` for as many as the file has, or for one.
-        measures: Takes in the errors of files that hold the truth, see :meth:`MeshPredictor.measures`.
+        output: Folder of the results; made if it does not exist.
+        progress: Wraps the sequence of files, to show a progress bar.
+        parameters: Table of numbers of these files, instead of the table of the training.
+        steps: For a model of time series, the number of states to predict after the first state of each file, written
+            as a collection (``.pvd``); ``None`` for as many as the file has, or for one.
+        measures: Collects the errors of files that hold the truth, see :meth:`MeshPredictor.measures`.
 
     Raises:
         FileNotFoundError: If a file is missing.
@@ -288,7 +281,7 @@ def predict_with(
             f"predict them one after the other, with another 'output' each"
         )
     for file in files:
-        if file.parent.resolve() == folder.resolve():  # the names of results may be those of other inputs there
+        if file.parent.resolve() == folder.resolve():  # a result may have the name of another input
             raise ValueError(
                 f"Expected another 'output' than {folder}, where {file} is and something would be overwritten; name a "
                 f"new folder"
