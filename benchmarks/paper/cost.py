@@ -1,4 +1,4 @@
-"""Time of a training step against the resolution of the mesh, on a latent mesh that stays as it is."""
+"""Time of a training step over the resolution of the mesh, with a fixed latent mesh."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import machine_line
 from benchmarks.speed.measure import measure
 from benchmarks.speed.networks import darcy2d
 from benchmarks.speed.works import network_step
@@ -27,10 +28,10 @@ BATCH, EPOCH = 8, 1024
 
 
 def run_cost(output: Path, resolutions: Sequence[int] = RESOLUTIONS, repeat: int = 3) -> dict[str, Any]:
-    """Time steps of the paper's Darcy2D network over resolutions, and fit the exponent of their growth.
+    """Time training steps of the paper's Darcy2D network at several resolutions, and fit the exponent of their growth.
 
-    Forward, backward and Adam on one batch of 8 samples, on the latent grid of 32 x 32; the median of ``repeat`` steps
-    after one to warm up. An epoch is 128 steps, as of 1024 samples.
+    A step is forward, backward and Adam on a batch of 8 samples, with a latent grid of 32 x 32; the time is the median
+    of ``repeat`` steps after a first one. An epoch has 128 steps, for 1024 samples.
 
     Args:
         output: Folder for ``cost.json``, ``cost.csv``, ``cost.md`` and ``cost.png``.
@@ -38,7 +39,7 @@ def run_cost(output: Path, resolutions: Sequence[int] = RESOLUTIONS, repeat: int
         repeat: Steps to time.
 
     Returns:
-        What ``cost.json`` holds.
+        The content of ``cost.json``.
     """
     rows = []
     for size in resolutions:
@@ -78,7 +79,6 @@ def _step(size: int, repeat: int) -> float:
 
 
 def _format(result: dict[str, Any]) -> str:
-    computer = result["machine"]
     lines = [
         "# Time of a training step against resolution",
         "",
@@ -96,7 +96,7 @@ def _format(result: dict[str, Any]) -> str:
         "",
         "![Time of a training step](cost.png)",
         "",
-        f"- Machine: {computer['processor']}, {computer['cores']} cores, {result['threads']} threads",
+        machine_line(result),
         f"- Date: {result['date']}",
     ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Run a study: train every variant on one budget, test, and write what came out."""
+"""Run a study: train and test every variant on one budget, and write tables and a picture."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def run_study(
     :class:`pitgeo.workflows.compare.harness.Harness`.
 
     Args:
-        name: The study's name, for the files.
-        study: What to run.
+        name: Name of the study, for the files.
+        study: The study.
         output: Folder of the study.
-        settings: Budget, seeds, and the like.
-        benchmarks: What to run it on; ``None`` for the study's default.
+        settings: Budget, seeds and other settings of the runs.
+        benchmarks: Benchmarks to run on; ``None`` for the default of the study.
         variants: Labels of the variants to run; ``None`` for all.
-        configs: Folder of the configurations; ``<benchmark>_quick.toml`` is taken.
+        configs: Folder with the configurations ``<benchmark>_quick.toml``.
 
     Returns:
-        What the JSON file holds.
+        The content of the JSON file.
 
     Raises:
         ValueError: If the study does not run on a benchmark or has no such variant, or the folder holds runs with
@@ -53,10 +53,10 @@ def run_study(
     chosen = tuple(benchmarks or study.benchmarks)
     if wrong := [benchmark for benchmark in chosen if benchmark not in study.full]:
         raise ValueError(f"Expected benchmarks among {study.full} for the study {name!r} (got {wrong})")
-    every = {benchmark: _entries(study, benchmark, configs) for benchmark in study.full}
+    entries = {benchmark: _entries(study, benchmark, configs) for benchmark in study.full}
     harness = Harness(output, settings)
-    harness.run([entry for benchmark in chosen for entry in _chosen(every[benchmark], variants)], name)
-    rows = harness.rows([entry for entries in every.values() for entry in entries])
+    harness.run([entry for benchmark in chosen for entry in _chosen(entries[benchmark], variants)], name)
+    rows = harness.rows([entry for group in entries.values() for entry in group])
     result: dict[str, Any] = {
         "study": name,
         "title": study.title,
@@ -92,7 +92,7 @@ def _chosen(entries: Sequence[Entry], labels: Sequence[str] | None) -> list[Entr
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Runs as a table; a line for every resolution that was tested."""
+    """Runs as a table, with one more line for every other resolution that was tested."""
     text = io.StringIO()
     lines = []
     for row in rows:

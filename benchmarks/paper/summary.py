@@ -1,4 +1,4 @@
-"""A study's runs as a Markdown table and a picture, with the differences paired over seeds."""
+"""The runs of a study as a Markdown table and a picture, with differences paired over seeds."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from pitgeo.workflows.compare.settings import Budget
 
 def groups(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Runs by benchmark and variant, in their order."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    result: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault((row["benchmark"], row["variant"]), []).append(row)
-    return found
+        result.setdefault((row["benchmark"], row["variant"]), []).append(row)
+    return result
 
 
 def format_study(study: Study, result: dict[str, Any]) -> str:
     """A study as Markdown.
 
     Args:
-        study: Its declaration.
-        result: What :func:`benchmarks.paper.run_study` returns.
+        study: The study.
+        result: The result of :func:`benchmarks.paper.run_study`.
     """
-    found = groups(result["runs"])
+    runs = groups(result["runs"])
     lines = [f"# {study.title}", "", f"The paper: {study.source}.", ""]
-    for benchmark in dict.fromkeys(benchmark for benchmark, _ in found):
+    for benchmark in dict.fromkeys(benchmark for benchmark, _ in runs):
         key = error_key(benchmark)
-        variants = {label: rows for (name, label), rows in found.items() if name == benchmark}
+        variants = {label: rows for (name, label), rows in runs.items() if name == benchmark}
         first = next(iter(variants.values()))
         lines += [
             f"## {benchmark}",
@@ -65,29 +65,29 @@ def format_study(study: Study, result: dict[str, Any]) -> str:
 
 
 def draw(study: Study, result: dict[str, Any], output: Path) -> Path:
-    """The picture of a study."""
-    found = groups(result["runs"])
-    several = len({benchmark for benchmark, _ in found}) > 1
-    names = {group: (f"{group[0]}: {group[1]}" if several else group[1]) for group in found}
+    """Draw the picture of a study."""
+    runs = groups(result["runs"])
+    several = len({benchmark for benchmark, _ in runs}) > 1
+    names = {group: (f"{group[0]}: {group[1]}" if several else group[1]) for group in runs}
     if study.figure == "growth":
         return plots.error_growth(
-            {names[group]: np.mean([row["steps"] for row in rows], 0) for group, rows in found.items()}, output
+            {names[group]: np.mean([row["steps"] for row in rows], 0) for group, rows in runs.items()}, output
         )
     if study.figure == "resolutions":
         curves = {}
-        for group, rows in found.items():
+        for group, rows in runs.items():
             sizes = sorted({int(size) for row in rows for size in row["resolutions"]})
             key = error_key(group[0])
             tested = [[row["resolutions"].get(str(size)) for row in rows] for size in sizes]
-            errors = [statistics.fmean(found[key] for found in every if found) for every in tested]
+            errors = [statistics.fmean(row[key] for row in at_size if row) for at_size in tested]
             curves[names[group]] = (sizes, errors)
         return plots.trends(curves, output, ("points a side of the test grid", "test error"), "both")
     if study.figure == "lengths":
-        scales = next(iter(found.values()))[0]["length_scales"]
+        scales = next(iter(runs.values()))[0]["length_scales"]
         kinds = {name: ("global" if name.startswith("processor") else "local") for name in scales}
-        rows_ = [(name, kinds[name], [np.inf if v is None else v for v in values]) for name, values in scales.items()]
-        return plots.length_scales(rows_, output)
-    bars = [(names[group], [row[error_key(group[0])] for row in rows]) for group, rows in found.items()]
+        layers = [(name, kinds[name], [np.inf if v is None else v for v in values]) for name, values in scales.items()]
+        return plots.length_scales(layers, output)
+    bars = [(names[group], [row[error_key(group[0])] for row in rows]) for group, rows in runs.items()]
     return plots.method_errors(bars, output, "test error")
 
 

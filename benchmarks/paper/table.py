@@ -1,4 +1,4 @@
-"""The experiments of the paper: for each, its benchmarks and the variants that are compared."""
+"""The experiments of the paper, each with its benchmarks and the variants that it compares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pitgeo.workflows.compare.variants import Variants
 GRIDS = ("inviscid_burgers", "shock_tube", "darcy2d", "vorticity", "naca")
 BENCHMARKS = (*GRIDS, "elasticity")
 RESOLUTIONS = (43, 61, 71, 85, 106, 141, 211, 421)
-"""Where the paper tests what it trained on Darcy2D at 43 and 85 points a side."""
+"""Test resolutions of the paper for models trained on Darcy2D at 43 and 85 points a side."""
 
 _PAPER = {
     "inviscid_burgers": (2, "tan"),
@@ -22,13 +22,13 @@ _PAPER = {
     "elasticity": (2, "square"),
     "naca": (2, "tan"),
 }
-"""Heads and form of lambda in the paper; Elasticity has 8 heads there, at eight times the channels."""
+"""Heads and form of lambda in the paper, but for Elasticity: the paper has 8 heads and eight times the channels."""
 
 _FNO = {"inviscid_burgers": (19, 32), "shock_tube": (7, 32), "darcy2d": (12, 32), "vorticity": (12, 20)}
 """Modes and width of FNO++ in the paper."""
 
 _TRAINING = ('training.optimizer="adamw"', "training.learning_rate=1e-3", "training.window=0")
-"""Of the paper's networks and FNO++: near to the paper's Adam, and whole series, as there."""
+"""Training of the paper's networks and FNO++: close to the paper's Adam, and on whole series."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,14 @@ class Study:
     """One experiment.
 
     Args:
-        title: What it shows.
-        source: Where in the paper.
-        benchmarks: What it runs on by default.
-        full: What it can run on.
-        variants: From a benchmark to its variants: a label, and changes to the quick configuration. The first is the
-            one that the others are compared with.
-        resolutions: Resolutions to test at, on top of that of training; for grids alone.
-        abscissa: What the labels count, if the figure is to show a trend over them.
-        figure: ``"bars"``: an error a variant; ``"growth"``: the error over predicted steps; ``"resolutions"``: the
+        title: Title of the report.
+        source: Place in the paper.
+        benchmarks: Benchmarks that it runs on by default.
+        full: All benchmarks that it can run on.
+        variants: From a benchmark to its variants: a label, and changes to the quick configuration. The others are
+            compared with the first.
+        resolutions: Resolutions to test at besides that of training; only for grids.
+        figure: ``"bars"``: errors of the variants; ``"growth"``: the error over predicted steps; ``"resolutions"``: the
             error over test resolutions; ``"lengths"``: the length scales of the first variant.
     """
 
@@ -58,7 +57,7 @@ class Study:
 
 
 def paper_pit(benchmark: str, *changes: str) -> tuple[str, ...]:
-    """The paper's network and its way to draw length scales, at the size of the quick configuration."""
+    """The paper's network with random initial length scales, at the size of the quick configuration."""
     heads, positivity = _PAPER[benchmark]
     return (
         'model.name="pit"',
@@ -72,7 +71,7 @@ def paper_pit(benchmark: str, *changes: str) -> tuple[str, ...]:
 
 
 def fno(benchmark: str, *changes: str) -> tuple[str, ...]:
-    """FNO++ with the paper's modes and width, as far as the quick grid carries them."""
+    """FNO++ with the paper's width, and its modes as far as the quick grid allows."""
     modes, width = _FNO.get(benchmark, (12, 32))
     modes = min(modes, {"darcy_small": 7}.get(benchmark, modes))
     return (

@@ -1,4 +1,4 @@
-"""Speed and memory of layers and models, beside what a user would take otherwise, in one run."""
+"""Speed and memory of layers and models, compared with their alternatives."""
 
 from benchmarks.speed.measure import Settings, format_speed, run_speed
 from benchmarks.speed.table import WORKS

@@ -1,4 +1,4 @@
-"""One way to do a work, in this process: what it takes is printed as JSON."""
+"""Measure one way to do a work in this process, and print the result as JSON."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from pitgeo.system.memory import keep_memory
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="One way to do a work, in this process.")
+    parser = argparse.ArgumentParser(description="Measure one way to do a work in this process.")
     parser.add_argument("name")
     parser.add_argument("way")
     for name in ("repeat", "threads", "seed"):

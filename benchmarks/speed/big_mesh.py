@@ -1,4 +1,4 @@
-"""A training step on one mesh of very many points, with the options that are made for it."""
+"""A training step on one large mesh, with the options for large meshes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Batch
 
-from benchmarks.speed.works import Step, Way, Work
+from benchmarks.speed.works import Step, Way, Work, module_step
 from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
@@ -20,7 +20,7 @@ QUERY_POINTS = 8192
 
 
 def big_mesh(points: int = 100_000, latent: int = 2_048, channels: int = 128) -> Work:
-    """The network of ``configs/meshes.toml``, but for its width and latent points, on points in a cube."""
+    """The network of ``configs/meshes.toml`` with another width and number of latent points, on points in a cube."""
 
     def way(**options: Any) -> Way:
         return partial(_step, points, latent, channels, options)
@@ -36,19 +36,11 @@ def big_mesh(points: int = 100_000, latent: int = 2_048, channels: int = 128) ->
 
 def _step(points: int, latent: int, channels: int, options: dict[str, Any], seed: int, device: str) -> Step:
     module, batch = prepared(points, latent, channels, options)
-    module, batch = module.to(device), batch.to(device)
-    optimizer = module.configure_optimizers()["optimizer"]
-
-    def step() -> None:
-        optimizer.zero_grad()
-        module.training_step(batch, 0).backward()
-        optimizer.step()
-
-    return step
+    return module_step(module.to(device), batch.to(device))
 
 
 def prepared(points: int, latent: int, channels: int, options: dict[str, Any]) -> tuple[OperatorModule, PointData]:
-    """A module with options of ``[training]``, and a batch of one mesh; targets are known functions of the place."""
+    """A module with options of ``[training]``, and a batch of one mesh; targets are functions of the position."""
     pit = PiTOptions(
         channels=channels, encoder_quantile=0.02, decoder_quantile=0.03,
         latent=LatentOptions(method="farthest", number=latent),

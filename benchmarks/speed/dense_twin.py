@@ -1,4 +1,4 @@
-"""The paper's networks on full matrices of weights, as the formula has it: what speed and memory are compared with."""
+"""The paper's networks with full matrices of weights, as in the formula: the reference for speed and memory."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ class Pairs:
     Args:
         targets: ``[B, M, D]``, or ``[M, D]`` for a mesh shared by all samples.
         sources: ``[B, N, D]``, or ``[N, D]``.
-        divisor: Of squared distances.
-        keep: Keep distances and masks once made; otherwise every layer makes its own, as the authors' code does.
+        divisor: Divisor of squared distances.
+        keep: Keep distances and masks; otherwise every layer computes its own, as in the authors' code.
     """
 
     def __init__(self, targets: Tensor, sources: Tensor, divisor: float, keep: bool) -> None:
         self.targets, self.sources, self.divisor, self.keep = targets, sources, divisor, keep
-        self._squared: Tensor | None = None
+        self._squared_distance: Tensor | None = None
         self._masks: dict[float, Tensor] = {}
 
-    def squared(self) -> Tensor:
-        """Squared distances over the divisor."""
-        if self._squared is not None:
-            return self._squared
-        squared = (self.targets.unsqueeze(-2) - self.sources.unsqueeze(-3)).square().sum(-1) / self.divisor
+    def squared_distance(self) -> Tensor:
+        """Squared distances, divided by the divisor."""
+        if self._squared_distance is not None:
+            return self._squared_distance
+        difference = self.targets.unsqueeze(-2) - self.sources.unsqueeze(-3)
+        squared_distance = difference.square().sum(-1) / self.divisor
         if self.keep:
-            self._squared = squared
-        return squared
+            self._squared_distance = squared_distance
+        return squared_distance
 
-    def mask(self, squared: Tensor, q: float) -> Tensor:
-        """Which sources lie within the q-quantile of each row."""
+    def mask(self, squared_distance: Tensor, q: float) -> Tensor:
+        """True for sources within the q-quantile of each row."""
         if q in self._masks:
             return self._masks[q]
-        rows = squared.flatten(0, -2)
+        rows = squared_distance.flatten(0, -2)
         parts = rows.split(max(1, _QUANTILE_AT_ONCE // rows.shape[1]))
-        mask = torch.cat([part <= torch.quantile(part, q, -1, keepdim=True) for part in parts]).view_as(squared)
+        within = torch.cat([part <= torch.quantile(part, q, -1, keepdim=True) for part in parts])
+        mask = within.view_as(squared_distance)
         if self.keep:
             self._masks[q] = mask
         return mask
@@ -53,7 +55,7 @@ class DenseAttention(nn.Module):
     """Position-attention with the parameters of a layer, on full matrices.
 
     Args:
-        layer: Whose parameters to take.
+        layer: The layer with the parameters.
         q: Quantile of the sources that a target attends to; 1 for all.
     """
 
@@ -62,11 +64,11 @@ class DenseAttention(nn.Module):
         self.value, self.scale, self.q = layer.value, layer.scale, q
 
     def forward(self, x: Tensor, pairs: Pairs) -> Tensor:
-        """``[B, N, C]`` -> ``[B, M, C]``; on a shared mesh, weights are made once for all samples."""
-        squared = pairs.squared()
-        logits = -self.scale().view(-1, 1, 1) * squared.unsqueeze(-3)
+        """``[B, N, C]`` -> ``[B, M, C]``; on a shared mesh, weights are computed once for all samples."""
+        squared_distance = pairs.squared_distance()
+        logits = -self.scale().view(-1, 1, 1) * squared_distance.unsqueeze(-3)
         if self.q < 1:
-            logits = logits.masked_fill(~pairs.mask(squared, self.q).unsqueeze(-3), -torch.inf)
+            logits = logits.masked_fill(~pairs.mask(squared_distance, self.q).unsqueeze(-3), -torch.inf)
         weights = logits.softmax(-1)
         value = self.value(x).unflatten(-1, (self.value.heads, -1))  # [B, N, H, C]
         if weights.dim() == 4:
@@ -76,11 +78,11 @@ class DenseAttention(nn.Module):
 
 
 class DenseTwin(nn.Module):
-    """A network with the parameters of a :class:`~pitgeo.nn.PiT` in the paper's body, on full matrices.
+    """A copy of a :class:`~pitgeo.nn.PiT` with the paper's body, on full matrices.
 
     Args:
         model: The network; it is copied.
-        keep: Distances and masks are made once a batch, not once a layer.
+        keep: Compute distances and masks once for a batch, not once for every layer.
     """
 
     def __init__(self, model: PiT, keep: bool) -> None:
@@ -100,7 +102,7 @@ class DenseTwin(nn.Module):
         Args:
             x: ``[B, N, K]``.
             pos: ``[B, N, D]``, or ``[N, D]`` for a shared mesh.
-            latent: ``[B, M, D]`` or ``[M, D]``; ``None`` where the latent points are the input points.
+            latent: ``[B, M, D]`` or ``[M, D]``; ``None`` if the latent points are the input points.
         """
         model, divisor = self.model, self.model.graphs.metric.divisor
         within = Pairs(pos if latent is None else latent, pos if latent is None else latent, divisor, self.keep)

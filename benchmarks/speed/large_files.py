@@ -1,6 +1,6 @@
-"""Time and memory of a prediction on mesh files with very many points.
+"""Time and memory of predictions on large mesh files.
 
-Run as a module, it takes one step in a process of its own, so that memory is that of this step alone:
+Run as a module, it takes one step in a process of its own, so that the peak memory is that of this step:
 ``python -m benchmarks.speed.large_files prepare|predict FOLDER POINTS``.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks import environment
+from benchmarks import environment, machine_line
 from benchmarks.speed.measure import peak_mb
 from pitgeo.config.config import parse_config
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
@@ -45,10 +45,10 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("encoder graph", AttentionGraphs, "__call__"),
     ("encoder and processor", PiT, "encode"),
     ("decoder", PiT, "in_chunks"),
-    ("decoder", PiT, "forward"),  # of meshes that are not taken in parts
+    ("decoder", PiT, "forward"),  # for meshes that are not predicted in parts
     ("write", predict, "write_mesh"),
 )
-"""The parts of a prediction, and what does them; a part does not count those within it."""
+"""The stages of a prediction and their functions; the time of a stage does not include stages within it."""
 
 
 def run_large_files(
@@ -56,21 +56,21 @@ def run_large_files(
 ) -> dict[str, Any]:
     """Predict mesh files of hexahedra with a model of the size of ``configs/meshes.toml``, each in a fresh process.
 
-    The model is trained for one epoch on coarse meshes of the same kind: its size matters here, not its accuracy.
+    The model is trained for one epoch on coarse meshes of the same kind: its size matters, not its accuracy.
 
     Args:
         output: Folder for ``large_files.json`` and ``large_files.md``.
-        sizes: Points of the files; the nearest cube is taken.
-        threads: Of the prediction.
-        settings: Changes to the configuration of the model, ``"model.pit.channels=128"``.
+        sizes: Numbers of points of the files, rounded to cubes.
+        threads: Threads of the prediction.
+        settings: Changes to the configuration of the model, for example ``"model.pit.channels=128"``.
 
     Returns:
-        What ``large_files.json`` holds.
+        The content of ``large_files.json``.
     """
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
-            for step in ("prepare", "predict"):  # apart: a process starts with the peak memory of the one before it
+            for step in ("prepare", "predict"):  # in two processes: peak memory does not decrease
                 log.info("%s points: %s", f"{size:,}", step)
                 command = [sys.executable, "-m", __name__, step, folder, str(size), str(threads), *settings]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
@@ -86,7 +86,7 @@ def run_large_files(
 
 
 def box_mesh(points: int) -> Mesh:
-    """A box of hexahedra with about so many points; ``u`` and the vector ``v`` are known functions of the place."""
+    """A box of hexahedra with about this many points; ``u`` and the vector ``v`` are functions of the position."""
     side = max(2, round(points ** (1 / 3)))
     number = np.arange(side**3).reshape(side, side, side)
     corners = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
@@ -102,7 +102,7 @@ def box_mesh(points: int) -> Mesh:
 
 
 def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
-    """Write ``mesh.vtu``, and the model into ``run``, if it is not there."""
+    """Write ``mesh.vtu``, and train the model in ``run`` if it does not exist."""
     write_mesh(folder / "mesh.vtu", box_mesh(points))
     if (folder / "run" / "last.ckpt").exists():
         return
@@ -117,14 +117,14 @@ def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Predict ``mesh.vtu`` in this process, which is of no use for anything else afterwards."""
+    """Predict ``mesh.vtu`` in this process, whose functions stay wrapped by a clock afterwards."""
     clock, before = Clock(), peak_mb()
     for stage, owner, name in STAGES:
         setattr(owner, name, clock.timed(stage, getattr(owner, name)))
     start = _now()
     (written,) = predict.predict_files(folder / "run" / "last.ckpt", [folder / "mesh.vtu"], folder / "predicted")
     wall, cpu = (now - then for now, then in zip(_now(), start, strict=True))
-    found = {
+    measured = {
         "total_seconds": wall,
         "total_cpu_seconds": cpu,
         "seconds": {**clock.seconds, "other": wall - sum(clock.seconds.values())},
@@ -136,14 +136,14 @@ def measure(folder: Path) -> dict[str, Any]:
     return {
         "points": len(read_mesh(written).points),
         "file_mb": (folder / "mesh.vtu").stat().st_size / 1e6,
-        **found,
+        **measured,
     }
 
 
 class Clock:
-    """Seconds that stages take, those within them left out, and the peak of memory when each is done.
+    """Seconds of stages, without those of stages within them, and the peak memory at the end of each stage.
 
-    ``seconds`` are those on the wall, ``cpu_seconds`` those of the processor, all threads together.
+    ``seconds`` are wall-clock time, ``cpu_seconds`` processor time of all threads together.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class Clock:
         self._within: list[tuple[float, float]] = []
 
     def timed(self, stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same call, timed as part of a stage."""
+        """A function with the same result that is timed as part of a stage."""
 
         def timed(*arguments: Any, **options: Any) -> Any:
             self._within.append((0.0, 0.0))
@@ -174,7 +174,7 @@ class Clock:
 
 def format_large_files(result: dict[str, Any]) -> str:
     """The numbers as a table."""
-    rows, computer = result["rows"], result["machine"]
+    rows = result["rows"]
     changes = f" with {', '.join(result['settings'])}" if result.get("settings") else ""
     names = list(dict.fromkeys(stage for row in rows for stage in row["seconds"]))
     lines = [
@@ -193,19 +193,19 @@ def format_large_files(result: dict[str, Any]) -> str:
         lines.append(f"| {row['points']:,} | {' | '.join(cells)} | {memory} |")
     lines += [
         "",
-        f"- Machine: {computer['processor']}, {computer['cores']} cores, {result['threads']} threads",
+        machine_line(result),
         f"- Date: {result['date']}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _now() -> tuple[float, float]:
-    """The time on the wall, and of the processor."""
+    """Wall-clock time and processor time."""
     return time.perf_counter(), time.process_time()
 
 
 def main(step: str, folder: str, points: str, threads: str, *settings: str) -> None:
-    """One step in this process."""
+    """Take one step in this process."""
     torch.set_num_threads(int(threads))
     keep_memory()  # as the command does
     if step == "prepare":

@@ -1,4 +1,4 @@
-"""Time steps of several ways to do the same work, by turns, each in fresh processes, and tell what came out."""
+"""Measure several ways to do the same work, by turns in fresh processes, and report times and memory."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure.
+    """Settings of a measurement.
 
     Args:
-        rounds: Processes of every way, by turns, so that slow drifts of the machine fall on all alike.
-        repeat: Steps of a process, after one to warm up.
+        rounds: Processes of every way, by turns, so that slow drifts of the machine affect all ways equally.
+        repeat: Steps of a process, after a first one to warm up.
         threads: Threads of a process.
-        seed: Of weights and data.
+        seed: Seed of weights and data.
         device: ``"cpu"`` or ``"cuda"``.
-        keep_memory: Have every process keep the memory of tensors that are gone, as pitgeo's commands do.
-        busy: Other processes that compute meanwhile.
-        spin: Leave OpenMP's waiting threads as they are; pitgeo's commands have them sleep soon.
+        keep_memory: Have every process keep the memory of freed tensors, as pitgeo's commands do.
+        busy: Number of other processes that compute at the same time.
+        spin: Let waiting threads of OpenMP spin; in pitgeo's commands they sleep soon.
 
     Raises:
         ValueError: If a number is not positive.
@@ -65,19 +65,19 @@ class Settings:
 
 
 def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: bool = True) -> dict[str, Any]:
-    """Measure works and write ``speed.json`` and ``speed.md``; other works that the folder holds are kept.
+    """Measure works and write ``speed.json`` and ``speed.md``; results of other works in the folder are kept.
 
     Memory is the peak resident size of a process, and its growth over that before the first step; on a GPU, what
     torch allocated.
 
     Args:
-        names: Of :data:`WORKS`.
-        output: Folder.
-        settings: How to measure.
-        progress: Show a bar.
+        names: Names in :data:`WORKS`.
+        output: Folder of the results.
+        settings: Settings of the measurement.
+        progress: Show a progress bar.
 
     Returns:
-        What ``speed.json`` holds.
+        The content of ``speed.json``.
 
     Raises:
         ValueError: If there is no such work.
@@ -107,13 +107,13 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
                 "versions": versions(),
             }
             result = {"works": {work: known[work] for work in WORKS if work in known}}
-            write_json(path, result)  # after every work: what is finished is kept
+            write_json(path, result)  # after every work, so that finished ones are kept
             write_atomic(output / "speed.md", format_speed(result).encode())
     return result
 
 
 def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[str, Any]:
-    """Seconds of every step after the first, and by how many MB they made the peak memory of this process grow."""
+    """Seconds of every step after the first, and the growth of the peak memory of this process in MB."""
     _forget_peak(device)
     before = peak_mb(device)
     seconds = []
@@ -127,7 +127,7 @@ def measure(step: Callable[[], Any], repeat: int, device: str = "cpu") -> dict[s
 
 
 def format_speed(result: dict[str, Any]) -> str:
-    """The numbers as tables, every way beside the first."""
+    """The numbers as tables that compare every way with the first."""
     lines = ["# Speed and memory", ""]
     for name, work in result["works"].items():
         ours = next(iter(work["ways"].values()))
@@ -160,11 +160,11 @@ def format_speed(result: dict[str, Any]) -> str:
 
 
 def _growth(works: dict[str, Any]) -> list[str]:
-    """How time grows with the points, where that was measured."""
+    """The growth of time with the number of points, if it was measured."""
     seconds = {n: works[f"growth_{n}"]["ways"]["pitgeo"]["seconds"] for n in GROWING if f"growth_{n}" in works}
     lines = [
-        f"From {few:,} to {many:,} points: to the power {math.log(seconds[many] / seconds[few], many / few):.2f}"
-        for few, many in itertools.pairwise(seconds)
+        f"From {low:,} to {high:,} points: to the power {math.log(seconds[high] / seconds[low], high / low):.2f}"
+        for low, high in itertools.pairwise(seconds)
     ]
     return ["## Growth of a step's time with the points", "", *(f"- {line}" for line in lines), ""] if lines else []
 
@@ -184,19 +184,19 @@ def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     numbers = (settings.repeat, settings.threads, settings.seed)
     command = [sys.executable, "-m", "benchmarks.speed", name, way, *map(str, numbers), settings.device]
     command += ["--keep-memory"] if settings.keep_memory else []
-    given = environment() | ({} if settings.spin else {"GOMP_SPINCOUNT": SPINS})
+    variables = environment() | ({} if settings.spin else {"GOMP_SPINCOUNT": SPINS})
     with _busy(settings.busy):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     if done.returncode:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])
         raise RuntimeError(f"Expected {name!r} to be measured with {way!r} (got exit status {done.returncode}: {last})")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 @contextlib.contextmanager
 def _busy(count: int) -> Iterator[None]:
-    """Other processes that compute all the time."""
+    """Run other processes that compute all the time."""
     started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -207,7 +207,7 @@ def _busy(count: int) -> Iterator[None]:
 
 
 def _forget_peak(device: str) -> None:
-    """Count the peak anew, so that memory which was had and given back before is not missing in the growth."""
+    """Reset the peak memory: otherwise growth below an earlier peak would not be counted."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     with contextlib.suppress(OSError):  # Linux alone
@@ -215,7 +215,7 @@ def _forget_peak(device: str) -> None:
 
 
 def peak_mb(device: str = "cpu") -> float:
-    """The most memory that this process has held so far, in MiB; on a GPU, the most that torch has allocated."""
+    """Peak memory of this process so far, in MiB; on a GPU, the peak of torch's allocations."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     status = Path("/proc/self/status")  # resource's number is inherited from the process that started this one

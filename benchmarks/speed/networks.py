@@ -1,4 +1,4 @@
-"""The paper's networks, and random data of the benchmarks' sizes to time them on."""
+"""The paper's networks, and random data of the sizes of the benchmarks, for timing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Network:
     """A network of the paper on data of a benchmark's size.
 
     Args:
-        title: What it is.
-        options: The model.
+        title: Description of network and data.
+        options: Options of the model.
         batch: Samples of a step.
         values: Input values of a point, besides its coordinates.
         place: From a random generator to the positions ``[N, 2]`` of one sample.
         shared: Whether all samples lie on one mesh.
-        grid: Points along the axes, where the latent mesh is taken from a grid.
+        grid: Points along the axes, if the points form a grid.
         largest: Spread the lambda of every layer's heads from 1 to this, instead of drawing them at random.
     """
 
@@ -49,7 +49,7 @@ class Network:
         return torch.stack([self.place(generator) for _ in range(self.batch)])
 
     def model(self, points: int) -> PiT:
-        """The network, length scales drawn at random, or as asked for."""
+        """The network, with random length scales or those of ``largest``."""
         model = self.options.build(Shape(2 + self.values, 1, 2, 1 / math.sqrt(points), 1.0))
         assert isinstance(model, PiT)
         if self.largest is not None:
@@ -59,7 +59,7 @@ class Network:
         return model
 
     def data(self, pos: Tensor, x: Tensor) -> PointData:
-        """A batch with its graphs, which are made once a sample, as training does."""
+        """A batch with its graphs, which are built once for each sample, as in training."""
         transform = self.options.transform()
         if self.shared:
             return transform(PointData(pos=pos, x=x, grid=self.grid))
@@ -69,18 +69,18 @@ class Network:
 
 
 def scattered(points: int) -> Callable[[torch.Generator], Tensor]:
-    """So many points at random in the unit square."""
+    """Random points in the unit square."""
     return lambda generator: torch.rand(points, 2, generator=generator)
 
 
 def regular(size: int) -> Callable[[torch.Generator], Tensor]:
-    """The grid of so many points a side, ends included."""
+    """A grid of ``size`` points a side, ends included."""
     axis = np.linspace(0, 1, size)
     return lambda generator: torch.from_numpy(grid_positions(axis, axis)).float()
 
 
 def lattice(points: int) -> Callable[[torch.Generator], Tensor]:
-    """About so many points, moved at random from a grid and numbered along its rows, near ones near, as meshes are."""
+    """Random points near a grid, about this many, numbered along its rows: near points have near numbers."""
     size = round(math.sqrt(points))
 
     def place(generator: torch.Generator) -> Tensor:
@@ -92,7 +92,7 @@ def lattice(points: int) -> Callable[[torch.Generator], Tensor]:
 
 
 def c_mesh(around: int = 221, outward: int = 51) -> Callable[[torch.Generator], Tensor]:
-    """A mesh round an ellipse of random thickness, of NACA's number of points; spacing grows away from the wall."""
+    """A mesh around an ellipse of random thickness, by default as large as NACA's; spacing grows away from the wall."""
 
     def place(generator: torch.Generator) -> Tensor:
         thickness = 0.05 + 0.1 * float(torch.rand(1, generator=generator))
@@ -126,7 +126,7 @@ def darcy2d(size: int, batch: int = 8) -> Network:
 
 
 def naca(batch: int = 8) -> Network:
-    """The paper's NACA network on meshes of their own."""
+    """The paper's NACA network on a mesh for each sample."""
     options = PiTOptions(
         channels=256, heads=2, body="paper", encoder_quantile=0.005, decoder_quantile=0.02, positivity="tan",
         lengths="random", divisor=2.0, latent=LatentOptions(method="regular", cells=(111, 26)),
@@ -136,7 +136,7 @@ def naca(batch: int = 8) -> Network:
 
 
 def growing(points: int) -> Network:
-    """A network on ever more points whose latent mesh and neighbours of a point stay as they are."""
+    """A network on any number of points, with a fixed number of latent points."""
     options = PiTOptions(
         channels=64, heads=2, body="paper", encoder_quantile=0.005, decoder_quantile=0.02, lengths="random",
         latent=LatentOptions(method="farthest", number=512),

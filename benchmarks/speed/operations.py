@@ -1,7 +1,7 @@
-"""The floating-point operations that a training step cannot do without, and what the machine does at its best.
+"""The necessary floating-point operations of a training step, and the peak rates of the machine.
 
-They are counted as the table in ``docs/speed.md`` says. Elementwise work (activations, exponentials, the optimiser),
-padding, and whatever is computed twice count as waste.
+They are counted as in the table of ``docs/speed.md``. Elementwise work (activations, exponentials, the optimiser),
+padding, and repeated computations are not necessary.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _COPY = 2**26  # floats: 256 MB, beyond every cache
 
 @dataclass(frozen=True)
 class Rates:
-    """What the machine does at its best.
+    """Peak rates of the machine.
 
     Args:
-        products: Floating-point operations a second in matrix products.
-        copies: Bytes a second that a copy reads and writes, together.
+        products: Floating-point operations per second in matrix products.
+        copies: Bytes per second that a copy reads and writes together.
     """
 
     products: float
@@ -35,7 +35,7 @@ class Rates:
 
 
 def machine_rates(repeat: int = 7) -> Rates:
-    """Measure the machine, with the threads that torch has now: the best of some products and copies in float32."""
+    """The rates of this machine with torch's current threads: the fastest of several products and copies in float32."""
     left, right = torch.rand(_MATRIX, _MATRIX), torch.rand(_MATRIX, _MATRIX)
     product = torch.empty(_MATRIX, _MATRIX)
     source, target = torch.rand(_COPY), torch.empty(_COPY)
@@ -43,24 +43,23 @@ def machine_rates(repeat: int = 7) -> Rates:
     for _ in range(repeat):
         start = time.perf_counter()
         torch.mm(left, right, out=product)
-        middle = time.perf_counter()
+        multiplied = time.perf_counter()
         target.copy_(source)
-        end = time.perf_counter()
-        seconds[0].append(middle - start)
-        seconds[1].append(end - middle)
+        copied = time.perf_counter()
+        seconds[0].append(multiplied - start)
+        seconds[1].append(copied - multiplied)
     return Rates(2 * _MATRIX**3 / min(seconds[0]), 2 * 4 * _COPY / min(seconds[1]))
 
 
 def training_operations(model: PiT, data: PointData) -> int:
-    """Necessary operations of a forward and a backward pass over a batch, by the table above.
+    """Necessary operations of a forward and a backward pass over a batch.
 
     Args:
-        model: A network that has seen the batch: its global layers have then chosen their forms.
+        model: A network after a call with the batch, in which its global layers chose their forms.
         data: The batch, with its graphs.
 
     Raises:
-        ValueError: If the network has attention of another kind than position-attention, or first moments,
-            which are not counted.
+        ValueError: If the network has attention other than position-attention, or first moments: they are not counted.
     """
     if model.body.moments:
         raise ValueError(
@@ -83,7 +82,7 @@ def training_operations(model: PiT, data: PointData) -> int:
 
 
 def _linear(module: nn.Module, rows: int, first: bool = False) -> int:
-    """Linear layers of a module, those of its attention left out; the first one's input may have no gradient."""
+    """Operations of the linear layers of a module; with ``first``, the input of the first has no gradient."""
     total = 0
     for part in module.modules():
         if isinstance(part, nn.Linear):

@@ -1,4 +1,4 @@
-"""Where the time of a training step goes, and how near it comes to the machine's own rates."""
+"""A profile of a training step: its time by kind of work, and its rate compared with that of the machine."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks import machine_line
 from benchmarks.speed.measure import measure
 from benchmarks.speed.operations import machine_rates, training_operations
 from benchmarks.speed.table import NETWORKS
@@ -29,7 +30,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("optimiser", ("addcmul", "addcdiv", "lerp", "_foreach", "sqrt", "adam")),
     ("elementwise and reductions", ("mul", "add", "sub", "div", "sum", "aten::exp", "softmax", "threshold")),
 )
-"""Operators by what their names hold; the first that fits counts."""
+"""Kinds of work by parts of operator names; the first match counts."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,16 @@ class _Operator:
 
 
 def run_profile(name: str, output: Path, repeat: int = 5, seed: int = 0) -> dict[str, Any]:
-    """Profile a training step with the threads that torch has now; write ``profile_<name>.json`` and ``.md``.
+    """Profile a training step with torch's current threads; write ``profile_<name>.json`` and ``.md``.
 
     Args:
-        name: Of :data:`benchmarks.speed.table.NETWORKS`.
-        output: Folder.
-        repeat: Steps to time, without the profiler.
-        seed: Of weights and data.
+        name: Name in :data:`benchmarks.speed.table.NETWORKS`.
+        output: Folder of the results.
+        repeat: Steps to time without the profiler.
+        seed: Seed of weights and data.
 
     Returns:
-        What the JSON file holds.
+        The content of the JSON file.
 
     Raises:
         ValueError: If there is no such network.
@@ -76,7 +77,7 @@ def run_profile(name: str, output: Path, repeat: int = 5, seed: int = 0) -> dict
         "machine_copied_bytes_per_second": rates.copies,
         "share_of_products": operations / seconds / rates.products,
         "kinds": _kinds(operators),
-        "operators": [vars(operator) for operator in sorted(operators, key=lambda one: -one.seconds)[:15]],
+        "operators": [vars(operator) for operator in sorted(operators, key=lambda item: -item.seconds)[:15]],
         "threads": torch.get_num_threads(),
         "seed": seed,
         "machine": machine(),
@@ -106,9 +107,9 @@ def format_profile(result: dict[str, Any]) -> str:
         "",
         "| Operator | Share | Calls |",
         "|---|---|---|",
-        *(f"| `{one['name']}` | {one['seconds'] / total:.1%} | {one['calls']} |" for one in result["operators"]),
+        *(f"| `{row['name']}` | {row['seconds'] / total:.1%} | {row['calls']} |" for row in result["operators"]),
         "",
-        f"- Machine: {result['machine']['processor']}, {result['machine']['cores']} cores, {result['threads']} threads",
+        machine_line(result),
         f"- Date: {result['date']}; torch {result['versions']['torch']}",
     ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Training steps of configurations as `pitgeo train` takes them, on samples of the right shape: no files are needed."""
+"""Training steps of the quick configurations, on random samples of the right shape; no data files are needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.speed.works import Step, Work
+from benchmarks.speed.works import Step, Work, module_step
 from pitgeo.config import load_config
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
@@ -19,7 +19,7 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def quick(name: str) -> Work:
-    """A training step of ``configs/<name>_quick.toml``: its network, batch, loss and optimiser, values at random."""
+    """A training step of ``configs/<name>_quick.toml``: its network, batch, loss and optimiser, with random values."""
     return Work(f"Training step of configs/{name}_quick.toml", {"pitgeo": lambda seed, device: _step(name, device)})
 
 
@@ -35,11 +35,4 @@ def _step(name: str, device: str) -> Step:
     module = OperatorModule(
         model, Scaling.identity(batch.x.shape[-1]), Scaling.identity(batch.y.shape[-1]), config.training
     ).to(device)
-    optimizer = module.configure_optimizers()["optimizer"]
-
-    def step() -> None:
-        optimizer.zero_grad()
-        module.training_step(batch, 0).backward()
-        optimizer.step()
-
-    return step
+    return module_step(module, batch)

@@ -1,4 +1,4 @@
-"""Neighbours and latent points of large meshes, beside scipy's tree and torch-cluster."""
+"""Neighbour search and farthest points on large meshes, compared with scipy's tree and torch-cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def farthest(points: int, latent: int) -> Work:
 
 
 def neighbors(targets: int, sources: int, k: int) -> Work:
-    """The ``k`` nearest of some points to others, in a cube."""
+    """The ``k`` nearest sources of every target, in a cube."""
 
     def by_tree(pos: Tensor) -> None:
         pos = pos.cpu()

@@ -1,4 +1,4 @@
-"""All that is timed, by name."""
+"""Everything that is timed, by name."""
 
 from benchmarks.speed.big_mesh import big_mesh
 from benchmarks.speed.networks import Network, darcy2d, elasticity, growing, naca
@@ -14,10 +14,10 @@ NETWORKS: dict[str, Network] = {
     "darcy2d_211": darcy2d(211),
     "naca": naca(),
 }
-"""The paper's networks, whose training steps are timed beside dense ones, and can be profiled."""
+"""The paper's networks; their training steps are compared with dense ones, and can be profiled."""
 
 GROWING = (1_000, 10_000, 100_000, 1_000_000)
-"""Points of the meshes of ``growth_...``."""
+"""Numbers of points of the meshes of ``growth_...``."""
 
 WORKS: dict[str, Work] = {
     "elasticity": training(NETWORKS["elasticity"], compiled=True),

@@ -1,4 +1,4 @@
-"""A piece of work, and the ways to do it, pitgeo's first: training steps of networks, and layers."""
+"""Works to measure, each with several ways to do it: training steps of networks, and layers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.graphs.neighbors import knn
 from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import PiT, PositionAttention
+from pitgeo.training import OperatorModule
 
 Step = Callable[[], Any]
 Way = Callable[[int, str], Step]
-"""From a seed and a device to one step of the work, which may be called again and again."""
+"""From a seed and a device to one step of the work, which may be called repeatedly."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Work:
     """A piece of work.
 
     Args:
-        title: What it is, with its sizes.
-        ways: How to do it; what the others are compared with comes first.
+        title: Description with sizes.
+        ways: Ways to do it, by name; the others are compared with the first.
     """
 
     title: str
@@ -38,7 +39,7 @@ class Work:
 
 
 def training(network: Network, dense: tuple[str, ...] = ("recomputed", "kept"), compiled: bool = False) -> Work:
-    """A training step, forward, backward and Adam, of a network and its dense twins, which have its parameters."""
+    """A training step (forward, backward and Adam) of a network and of its dense twins with the same parameters."""
     ways: dict[str, Way] = {"pitgeo": lambda seed, device: network_step(network, seed, device)[2]}
     if compiled:
         ways["pitgeo, compiled"] = partial(compiled_step, network)
@@ -55,7 +56,7 @@ def network_step(network: Network, seed: int, device: str = "cpu") -> tuple[PiT,
 
 
 def compiled_step(network: Network, seed: int, device: str = "cpu") -> Step:
-    """The same step by torch's compiler; the first call compiles."""
+    """The training step of :func:`network_step`, compiled by torch; the first call compiles."""
     pos, x, y = _arrays(network, seed)
     model, data = network.model(pos.shape[-2]).to(device), network.data(pos, x).to(device)
     program = torch.compile(model, fullgraph=True)
@@ -63,7 +64,7 @@ def compiled_step(network: Network, seed: int, device: str = "cpu") -> Step:
 
 
 def dense_step(network: Network, seed: int, device: str = "cpu", keep: bool = False) -> Step:
-    """The same step on full matrices."""
+    """The training step of :func:`network_step` on full matrices."""
     pos, x, y = _arrays(network, seed)
     twin = DenseTwin(network.model(pos.shape[-2]), keep).to(device)
     data = network.data(pos, x)
@@ -72,6 +73,18 @@ def dense_step(network: Network, seed: int, device: str = "cpu", keep: bool = Fa
         latent = latent.view(len(pos), -1, 2)
     pos, x = pos.to(device), x.to(device)
     return _step(twin, lambda: twin(x, pos, latent), y.to(device))
+
+
+def module_step(module: OperatorModule, batch: PointData) -> Step:
+    """A training step of a Lightning module with its own optimiser, on one batch."""
+    optimizer = module.configure_optimizers()["optimizer"]
+
+    def step() -> None:
+        optimizer.zero_grad()
+        module.training_step(batch, 0).backward()
+        optimizer.step()
+
+    return step
 
 
 def _arrays(network: Network, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,7 +105,7 @@ def _step(model: nn.Module, predict: Callable[[], Tensor], y: Tensor) -> Step:
 
 
 def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, heads: int = 2) -> Work:
-    """One local layer, forward and backward, values and parameters with gradients."""
+    """One local layer, forward and backward, with gradients of values and parameters."""
 
     def points_and_graph() -> tuple[Tensor, Neighborhood]:
         pos = torch.rand(points, 2)
@@ -112,8 +125,7 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
 
     def ours(seed: int, device: str) -> Step:
         pos, graph = points_and_graph()
-        pos, layer = pos.to(device), PositionAttention(channels, channels, heads)
-        graph = Neighborhood(graph.index.to(device), graph.degree.to(device), graph.num_sources)
+        pos, graph, layer = pos.to(device), graph.to(device), PositionAttention(channels, channels, heads)
         return layer_step(layer, lambda x: layer(x, pos, graph), device)
 
     def theirs(make: Callable[[], nn.Module], takes_positions: bool = False) -> Way:

@@ -63,9 +63,9 @@ def test_dense_twin_has_the_network_s_values_and_gradients(name: str, keep: bool
 def test_kept_pairs_are_made_once() -> None:
     pos = torch.rand(5, 2)
     kept, made = Pairs(pos, pos, 1.0, keep=True), Pairs(pos, pos, 1.0, keep=False)
-    assert kept.squared() is kept.squared()
-    assert kept.mask(kept.squared(), 0.5) is kept.mask(kept.squared(), 0.5)
-    assert made.squared() is not made.squared()
+    assert kept.squared_distance() is kept.squared_distance()
+    assert kept.mask(kept.squared_distance(), 0.5) is kept.mask(kept.squared_distance(), 0.5)
+    assert made.squared_distance() is not made.squared_distance()
 
 
 def test_operations_are_those_of_the_matrix_products() -> None:
