@@ -81,14 +81,14 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
         folded("Versions", _versions(result)),
     ]
 
-    def page(first: str, more: Sequence[str], experts: Sequence[str]) -> bytes:
+    def page(first: str, foldable: Sequence[str], experts: Sequence[str]) -> bytes:
         left = "\n".join(filter(None, words))
         top = f'<div class="first"><div>\n{left}\n</div><div>\n{section("Pictures", first)}\n</div></div>'
         shown = section("Settings", f'<pre class="settings">{settings}</pre>' if settings else "")
         parts = [
             top if first else left,
             shown,
-            section("Details", "\n".join(filter(None, (*more, *details, *experts)))),
+            section("Details", "\n".join(filter(None, (*foldable, *details, *experts)))),
         ]
         text = PAGE.substitute(
             title=escape(title),
@@ -102,9 +102,9 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     room = LIMIT - len(page("", [], [])) - sum(len(_figure(figure, "").encode()) + 200 for figure in figures)
     images, _ = embed(figures, max(room, 0))
     drawn = [_figure(figure, image) for figure, image in zip(figures, images, strict=True)]
-    more = [folded(figure.caption, text) for figure, text in zip(figures, drawn, strict=True)]
+    foldable = [folded(figure.caption, text) for figure, text in zip(figures, drawn, strict=True)]
     count = len(fields)
-    content = page(drawn[0] if fields else "", more[min(1, count) : count], more[count:])
+    content = page(drawn[0] if fields else "", foldable[min(1, count) : count], foldable[count:])
     write_atomic(output, content)
     return output
 
@@ -112,7 +112,7 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
 def _evaluation(folder: Path) -> dict[str, Any]:
     path = folder / "evaluation.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
             f"Expected an evaluated run in {folder} (got no evaluation.json there); run: pitgeo evaluate "
@@ -120,34 +120,34 @@ def _evaluation(folder: Path) -> dict[str, Any]:
         ) from None
     except ValueError as error:
         raise ValueError(f"{path}: Expected JSON as 'pitgeo evaluate' writes it (got: {error})") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: Expected a table as 'pitgeo evaluate' writes it (got {type(found).__name__})")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: Expected a table as 'pitgeo evaluate' writes it (got {type(content).__name__})")
+    return content
 
 
 def _errors(result: Mapping[str, Any]) -> str:
     """The table of errors that the command line prints."""
-    found = _targets(result.get("errors"))
-    every = list(measure_table.rows(found, "\u2003"))
-    if not any("rmse" in entry for _, entry in every):
+    targets = _targets(result.get("errors"))
+    rows = list(measure_table.rows(targets, "\u2003"))
+    if not any("rmse" in entry for _, entry in rows):
         return ""
     columns = measure_table.COLUMNS
-    lines = [(shortened(label), *_numbers(entry, columns)) for label, entry in every]
-    notes = [measure_table.LEGEND, *measure_table.reasons(found)[:3]]
+    lines = [(shortened(label), *_numbers(entry, columns)) for label, entry in rows]
+    notes = [measure_table.LEGEND, *measure_table.reasons(targets)[:3]]
     return table(("target", *(measure_table.heading(name) for name, _ in columns)), lines) + "".join(map(note, notes))
 
 
 def _all_errors(result: Mapping[str, Any]) -> str:
     """A table with more columns, then the statistics of every error over the samples."""
-    found = _targets(result.get("errors"))
-    parts, every = [], list(measure_table.rows(found, "\u2003"))
-    if any("rmse" in entry for _, entry in every):
+    targets = _targets(result.get("errors"))
+    parts, rows = [], list(measure_table.rows(targets, "\u2003"))
+    if any("rmse" in entry for _, entry in rows):
         head = [measure_table.heading(name) for name, _ in SHOWN]
-        lines = [(shortened(label), *_numbers(entry, SHOWN)) for label, entry in every]
-        parts += [table(("target", *head), lines), *map(note, [LEGEND, *measure_table.reasons(found, SHOWN)])]
+        lines = [(shortened(label), *_numbers(entry, SHOWN)) for label, entry in rows]
+        parts += [table(("target", *head), lines), *map(note, [LEGEND, *measure_table.reasons(targets, SHOWN)])]
     over = [
         (shortened(label), measure_table.heading(name), *(numbers.get(key) for key in COLUMNS))
-        for label, entry in every
+        for label, entry in rows
         for name, numbers in entry.items()
         if isinstance(numbers, Mapping) and "mean" in numbers
     ]
@@ -182,10 +182,10 @@ def _controls(result: Mapping[str, Any]) -> str:
     targets = targets if 1 < len(targets) <= BESIDE else []
     own = {"relative_l2": (result.get("verdict") or {}).get("error"), "errors": result.get("errors")}
     rows: list[tuple[Any, ...]] = []
-    for name, found in ((MODEL, own), *((control.get("name"), control) for control in controls)):
-        errors = _targets(found.get("errors"))
+    for name, entry in ((MODEL, own), *((control.get("name"), control) for control in controls)):
+        errors = _targets(entry.get("errors"))
         by_target = (measure_table.number(errors.get(target, {}), "relative_l2", "mean") for target in targets)
-        rows.append((name, *(_dash(value) for value in (found.get("relative_l2"), *by_target)), found.get("seconds")))
+        rows.append((name, *(_dash(value) for value in (entry.get("relative_l2"), *by_target)), entry.get("seconds")))
     notes = [f"{control.get('name')}: {control['note']}" for control in controls if control.get("note")]
     head = ("predictor", OVERALL, *(shortened(target) for target in targets), "seconds to fit")
     return table(head, rows) + "".join(map(note, notes))
@@ -223,7 +223,7 @@ def _pictures(folder: Path, errors: Mapping[str, Any]) -> tuple[list[Figure], li
         else:
             place = order.index(path.stem) if path.stem in order else len(order)
             others.append((place, path.name, Figure(path, CAPTIONS.get(path.stem, path.stem.replace("_", " ")))))
-    return [found for *_, found in sorted(fields)], [found for *_, found in sorted(others)]
+    return [figure for *_, figure in sorted(fields)], [figure for *_, figure in sorted(others)]
 
 
 def _figure(figure: Figure, image: str | None) -> str:

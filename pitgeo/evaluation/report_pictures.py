@@ -39,13 +39,13 @@ def embed(figures: Sequence[Figure], limit: int) -> tuple[list[str | None], int]
     Returns:
         The elements, and their size in bytes.
     """
-    found: list[str | None] = []
+    elements: list[str | None] = []
     for level in LEVELS:
-        found = [_element(figure, *level) for figure in figures]
-        if sum(len(text.encode()) for text in found if text) <= limit:
+        elements = [_element(figure, *level) for figure in figures]
+        if sum(len(text.encode()) for text in elements if text) <= limit:
             break
     used, kept = 0, list[str | None]()
-    for text in found:
+    for text in elements:
         size = len(text.encode()) if text else 0
         fits = used + size <= limit
         used += size if fits else 0

@@ -29,7 +29,7 @@ def facts(result: Mapping[str, Any], metrics: Path) -> list[tuple[str, str]]:
     if "samples" in result:
         samples.append(f"{result['samples']} evaluated ({result.get('split', 'split unknown')})")
     configured, done = result.get("epochs"), history.get("epochs")
-    found = {
+    entries = {
         "model": result.get("model"),
         "parameters": f"{parameters:,}" if isinstance(parameters, int) else parameters,
         "data set": f"{result['dataset']}{protocol}" if "dataset" in result else None,
@@ -39,7 +39,7 @@ def facts(result: Mapping[str, Any], metrics: Path) -> list[tuple[str, str]]:
         "seed": result.get("seed"),
         "prediction time": _duration(result["prediction_seconds"]) if "prediction_seconds" in result else None,
     }
-    return [(name, str(value)) for name, value in found.items() if value not in (None, "")]
+    return [(name, str(value)) for name, value in entries.items() if value not in (None, "")]
 
 
 def used_settings(text: str) -> str:
@@ -54,14 +54,14 @@ def used_settings(text: str) -> str:
         heads = 4
     """
     try:
-        found = tomllib.loads(text)
+        config = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return text
     lines, is_used = [], True
     for line in text.splitlines():
         if heading := re.fullmatch(r"\[([\w-]+)(?:\.([\w-]+))?[^\]]*\]\s*", line):
             group, part = heading.groups()
-            name = found.get(group, {}).get("name") if group in ("data", "model") else None
+            name = config.get(group, {}).get("name") if group in ("data", "model") else None
             is_used = name is None or part is None or part == name
         if is_used:
             lines.append(line)
@@ -74,14 +74,14 @@ def _history(path: Path) -> dict[str, Any]:
         return {}
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    found: dict[str, Any] = {"epochs": rows[-1].get("epoch")} if rows else {}
+    summary: dict[str, Any] = {"epochs": rows[-1].get("epoch")} if rows else {}
     if seconds := [float(row["seconds"]) for row in rows if row.get("seconds")]:
-        found["training time"] = _duration(sum(seconds))
+        summary["training time"] = _duration(sum(seconds))
     errors = [(float(row["val_error"]), row.get("epoch")) for row in rows if row.get("val_error")]
     if finite := [pair for pair in errors if math.isfinite(pair[0])]:
         lowest, epoch = min(finite, key=lambda pair: pair[0])
-        found["lowest validation error"] = f"{lowest:.4g} at epoch {epoch}"
-    return found
+        summary["lowest validation error"] = f"{lowest:.4g} at epoch {epoch}"
+    return summary
 
 
 def _duration(seconds: float) -> str:

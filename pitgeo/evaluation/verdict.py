@@ -94,28 +94,28 @@ def verdict(
         )
     others = [rival for rival in rivals if rival.model is None or rival.model != model]
     best = min(others, key=lambda rival: float(rival.errors.mean()), default=None)
-    found: dict[str, Any] = {"error": float(errors.mean()), "samples": len(errors)}
+    numbers: dict[str, Any] = {"error": float(errors.mean()), "samples": len(errors)}
     sentences = []
     if best is not None:
-        found.update(_against(errors, best))
-        sentences.append(_compared(found, best))
-    sentences.append(_absolute(found, others))
+        numbers.update(_against(errors, best))
+        sentences.append(_compared(numbers, best))
+    sentences.append(_absolute(numbers, others))
     course, said = ({}, []) if calibration is not None else _course(history, schedule)
-    found.update(course)
+    numbers.update(course)
     sentences += said
     if best is not None and (ratio := files_ratio(best)) is not None:
-        found["twice_the_files"] = ratio
+        numbers["twice_the_files"] = ratio
         sentences.append(
             f"With twice as many files, {best.name} may have {ratio:.2g} times its error: a guess, from what half of "
             f"the files cost it."
         )
     if influences:
-        found["without_influence"] = [name for name, part in influences.items() if part.is_missing(errors)]
-        sentences += _uninfluential(found["without_influence"], len(influences))
+        numbers["without_influence"] = [name for name, part in influences.items() if part.is_missing(errors)]
+        sentences += _uninfluential(numbers["without_influence"], len(influences))
     if calibration:
-        found["error_over_spread"] = dict(calibration)
+        numbers["error_over_spread"] = dict(calibration)
         sentences.append(_calibrated(calibration))
-    return {**found, "sentences": sentences[:8]}
+    return {**numbers, "sentences": sentences[:8]}
 
 
 def ratio_interval(errors: Values, others: Values) -> tuple[float, float]:
@@ -149,20 +149,20 @@ def _against(errors: Values, best: Rival) -> dict[str, Any]:
     return {"best_control": best.name, "times_better": times, "interval": interval, "is_better": is_better}
 
 
-def _compared(found: Mapping[str, Any], best: Rival) -> str:
-    times, interval, count = found["times_better"], found["interval"], found["samples"]
+def _compared(numbers: Mapping[str, Any], best: Rival) -> str:
+    times, interval, count = numbers["times_better"], numbers["interval"], numbers["samples"]
     name, capital = best.name, best.name[0].upper() + best.name[1:]
     if interval is None:
         samples = f"{count} test sample{'s are' if count > 1 else ' is'}"
         how = f"{_times(times)} times better" if times >= 1 else f"{_times(1 / times)} times worse"
         return f"The model is {how} than {name}; {samples} too few to rely on that."
     low, high = interval
-    if found["is_better"] is None:
+    if numbers["is_better"] is None:
         return (
             f"The model is no better and no worse than {name}, as far as {count} test samples tell ({low:.3g} to "
             f"{high:.3g} times better)."
         )
-    if found["is_better"]:
+    if numbers["is_better"]:
         return (
             f"The model is {_times(times)} times better than the best control, {name} (90% interval {_times(low)} to "
             f"{_times(high)}, {count} test samples)."
@@ -174,9 +174,9 @@ def _compared(found: Mapping[str, Any], best: Rival) -> str:
     )
 
 
-def _absolute(found: Mapping[str, Any], rivals: Sequence[Rival]) -> str:
+def _absolute(numbers: Mapping[str, Any], rivals: Sequence[Rival]) -> str:
     others = ", ".join(f"{rival.name} {rival.errors.mean():.2g}" for rival in rivals)
-    return f"Mean relative error: {found['error']:.2g}" + (f"; of {others}." if others else ".")
+    return f"Mean relative error: {numbers['error']:.2g}" + (f"; of {others}." if others else ".")
 
 
 def _course(history: Rows, schedule: str) -> tuple[dict[str, Any], list[str]]:
@@ -193,33 +193,33 @@ def _course(history: Rows, schedule: str) -> tuple[dict[str, Any], list[str]]:
     fall = 1 - float(errors[-fifth:].min()) / float(errors[:-fifth].min())
     near = losses[max(0, best - 2) : best + 1]
     gap = lowest / float(near.mean()) if np.isfinite(near).all() and near.mean() > 0 else None
-    found: dict[str, Any] = {"best_epoch": best + 1, "fall_in_last_fifth": fall, "validation_over_training": gap}
-    said = []
+    numbers: dict[str, Any] = {"best_epoch": best + 1, "fall_in_last_fifth": fall, "validation_over_training": gap}
+    sentences = []
     if best < len(errors) - fifth and last > 1.1 * lowest:
-        found["course"] = "rising"
-        said.append(
+        numbers["course"] = "rising"
+        sentences.append(
             f"The validation error was lowest at epoch {best + 1} of {len(errors)} and has risen by "
             f"{last / lowest - 1:.0%} since: fewer epochs, or more files."
         )
     elif fall > 0.03:
-        found["course"] = "falling"
+        numbers["course"] = "falling"
         text = f"The validation error still fell by {fall:.0%} in the last fifth of the epochs: more may help"
         half = float(errors[: len(errors) // 2].min())
         if schedule == "constant" and lowest < half:
-            found["twice_the_epochs"] = lowest / half
+            numbers["twice_the_epochs"] = lowest / half
             text += f"; twice as many may give {lowest / half:.2g} times the error (a guess, from the last half)"
-        said.append(f"{text}.")
+        sentences.append(f"{text}.")
     else:
-        found["course"] = "converged"
-        said.append(
+        numbers["course"] = "converged"
+        sentences.append(
             f"The validation error has converged: it fell by {max(fall, 0):.1%} in the last fifth of the epochs."
         )
     if gap is not None and gap > 2:
-        said.append(
+        sentences.append(
             f"The model overfits: the validation error is {_times(gap)} times the training loss; more files would help "
             f"more than more epochs."
         )
-    return found, said
+    return numbers, sentences
 
 
 def _uninfluential(names: Sequence[str], tried: int) -> list[str]:

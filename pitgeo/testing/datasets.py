@@ -91,37 +91,37 @@ def _assert_sequence(samples: Any) -> None:
 
 def _assert_slices(samples: Any) -> None:
     for part, numbers in ((slice(1, None), range(1, len(samples))), (slice(0, 0), range(0))):
-        few = samples[part]
-        _expect(hasattr(few, "with_transform"), "a slice to have 'with_transform'", type(few).__name__)
-        _expect(len(few) == len(numbers), f"{len(numbers)} samples in a slice", len(few))
+        chosen = samples[part]
+        _expect(hasattr(chosen, "with_transform"), "a slice to have 'with_transform'", type(chosen).__name__)
+        _expect(len(chosen) == len(numbers), f"{len(numbers)} samples in a slice", len(chosen))
         for place, number in itertools.islice(enumerate(numbers), 3):
-            _assert_equal(f"sample {place} of a slice from {numbers.start}", few[place], samples[number])
+            _assert_equal(f"sample {place} of a slice from {numbers.start}", chosen[place], samples[number])
 
 
 def _assert_transformed(samples: Any) -> None:
-    few = samples[1:4]
-    before = [copy.copy(sample) for sample in few]
-    after = few.with_transform(_Shift())
-    _expect(len(after) == len(few), f"{len(few)} transformed samples", len(after))
+    chosen = samples[1:4]
+    before = [copy.copy(sample) for sample in chosen]
+    after = chosen.with_transform(_Shift())
+    _expect(len(after) == len(chosen), f"{len(chosen)} transformed samples", len(after))
     for number, sample in enumerate(before):
-        _assert_equal(f"sample {number} after others have been transformed", few[number], sample)
+        _assert_equal(f"sample {number} after others have been transformed", chosen[number], sample)
         _assert_equal(f"sample {number}, transformed,", after[number], _Shift()(sample))
 
 
 def _assert_batches(samples: Any) -> None:
-    few = [samples[number] for number in range(min(len(samples), 3))]
-    batch = next(iter(DataLoader(samples, batch_size=len(few))))
-    _expect(batch.samples == len(few), f"a batch of {len(few)} samples", batch.samples)
+    chosen = [samples[number] for number in range(min(len(samples), 3))]
+    batch = next(iter(DataLoader(samples, batch_size=len(chosen))))
+    _expect(batch.samples == len(chosen), f"a batch of {len(chosen)} samples", batch.samples)
     for number, again in enumerate(batch.to_data_list()):
-        _assert_equal(f"sample {number} of a batch", again, few[number])
+        _assert_equal(f"sample {number} of a batch", again, chosen[number])
     for key in _FLOATING:
-        if key in few[0]:
-            together = torch.cat([sample[key] for sample in few])
+        if key in chosen[0]:
+            together = torch.cat([sample[key] for sample in chosen])
             _expect(_same(batch[key], together), f"'{key}' of a batch to be that of its samples", "others")
     for graph, kinds in GRAPHS.items():
-        if few[0].has_graph(graph):
+        if chosen[0].has_graph(graph):
             parts, start = [], torch.zeros(2, 1, dtype=torch.long)
-            for sample in few:
+            for sample in chosen:
                 parts.append(sample.graph(graph).edge_index + start)
                 start = start + torch.tensor([[len(sample.points(kind)[0])] for kind in reversed(kinds)])
             right = torch.equal(batch.graph(graph).edge_index, torch.cat(parts, 1))

@@ -28,7 +28,6 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
     Raises:
         ValueError: If the field is missing, is both point and cell data, or is not numeric.
     """
-    where = f"{mesh.path}: " if mesh.path else ""
     start, _, rest = name.partition(":")
     prefix, bare = (start, rest) if start in PLACES and rest else (None, name)
     data: dict[Place, Mapping[str, Any]]
@@ -61,18 +60,18 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
             hint = f"; {name!r} is computed from the mesh: name it in data.meshes.geometry"
         elif local and (place := next((place for place in ("point", "cell") if local[0] in data[place]), None)):
             hint = f"; {local[0]!r} is a {place} field, which has values everywhere: name it without a set"
-        raise ValueError(f"{where}Expected a {kind} {bare!r} (got {', '.join(map(repr, names)) or 'none'}){hint}")
+        raise ValueError(f"{mesh.where}Expected a {kind} {bare!r} (got {', '.join(map(repr, names)) or 'none'}){hint}")
     if not prefix and {"point", "cell"} <= {entry[0] for entry in matches}:
         raise ValueError(
-            f"{where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
+            f"{mesh.where}Expected a name that is point data or cell data (got {bare!r}, which is both); say which: "
             f"'point:{bare}' or 'cell:{bare}'"
         )
     place, values = chosen[0]
     values = np.asarray(values)
     if values.dtype.kind not in "fiub":
         raise ValueError(
-            f"{where}Expected numbers in the field {bare!r} (got {_what(values)}); name another, 'pitgeo describe' "
-            f"lists the fields"
+            f"{mesh.where}Expected numbers in the field {bare!r} (got {_what(values)}); name another, "
+            f"'pitgeo describe' lists the fields"
         )
     return MeshField(bare, int(values.reshape(1, -1).shape[1]) if values.size else 1, place)
 

@@ -204,19 +204,18 @@ class FieldRoles:
 
 def _check_local(mesh: Mesh, inputs: Sequence[MeshField], targets: Sequence[MeshField]) -> None:
     """Refuse numbers in a set among the targets, and inputs that contain a target."""
-    where = f"{mesh.path}: " if mesh.path else ""
     for field in targets:
         if field.within:
             raise ValueError(
-                f"{where}Expected a number in a set among the inputs (got {field.name!r} among the targets); predict "
-                f"{field.source!r}, the number of the whole mesh, or move it to the inputs"
+                f"{mesh.where}Expected a number in a set among the inputs (got {field.name!r} among the targets); "
+                f"predict {field.source!r}, the number of the whole mesh, or move it to the inputs"
             )
     predicted = {field.name for field in targets if field.place == "mesh"}
     for field in inputs:
         if field.within and field.source in predicted:
             raise ValueError(
-                f"{where}Expected targets that the inputs do not hold (got {field.source!r} among the targets, and "
-                f"{field.name!r} among the inputs); leave one of them out"
+                f"{mesh.where}Expected targets that the inputs do not hold (got {field.source!r} among the targets, "
+                f"and {field.name!r} among the inputs); leave one of them out"
             )
 
 

@@ -59,17 +59,16 @@ class FieldTable(FieldRoles):
         Raises:
             ValueError: As :meth:`positions`.
         """
-        where = f"{mesh.path}: " if mesh.path else ""
         axes = mesh.points.shape[1]
         if axes != self.dimension:
             raise ValueError(
-                f"{where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); leave it "
+                f"{mesh.where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); leave it "
                 f"out, or train on meshes of one dimension"
             )
         if place == "point":
             return len(mesh.points)
         if not mesh.cells:
-            raise ValueError(f"{where}Expected cells, at whose centres there are values (got points alone)")
+            raise ValueError(f"{mesh.where}Expected cells, at whose centres there are values (got points alone)")
         return mesh.number_of_cells
 
     def read(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
@@ -168,7 +167,7 @@ class FieldTable(FieldRoles):
         places = {self.input_place, *self.output_places}
         pos, origin = self.centred(mesh, places)
         inputs = self.read(mesh, parameters) if inputs is None else inputs
-        return self.sample(pos, inputs, where=f"{mesh.path}: " if mesh.path else "", origin=origin)
+        return self.sample(pos, inputs, where=mesh.where, origin=origin)
 
     def centred(self, mesh: Mesh, places: Iterable[str]) -> tuple[dict[str, Floats], tuple[float, ...]]:
         """Positions at each place, close enough to zero for single precision, and the :meth:`origin` of them."""

@@ -46,9 +46,9 @@ class DrawnField:
         self.prediction = self._checked("prediction", row.prediction)
         self.truth = None if row.truth is None else self._checked("truth", row.truth)
         self.error = None if self.truth is None else np.abs(self.prediction - self.truth)
-        known = self.prediction if self.truth is None else self.truth
-        self.limits = color_limits(known)
-        self.known = known if self.truth is None else np.concatenate([known, self.prediction])
+        reference = self.prediction if self.truth is None else self.truth
+        self.limits = color_limits(reference)
+        self.shown = reference if self.truth is None else np.concatenate([reference, self.prediction])
 
     def _checked(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(values, dtype=float)

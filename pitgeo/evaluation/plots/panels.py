@@ -30,11 +30,11 @@ class Panels(ABC):
     def colors(self) -> list[tuple[str, Colors]]:
         """Name, values and colours of every picture of this row."""
         field = self.field
-        found = [("prediction", Colors(field.prediction, FIELD_COLORS, field.limits))]
+        pictures = [("prediction", Colors(field.prediction, FIELD_COLORS, field.limits))]
         if field.truth is not None and field.error is not None and self.errors is not None:
-            found.insert(0, ("truth", Colors(field.truth, FIELD_COLORS, field.limits)))
-            found.append(("absolute error", Colors(field.error, ERROR_COLORS, self.errors)))
-        return found
+            pictures.insert(0, ("truth", Colors(field.truth, FIELD_COLORS, field.limits)))
+            pictures.append(("absolute error", Colors(field.error, ERROR_COLORS, self.errors)))
+        return pictures
 
     def draw(self, grid: Grid, row: int, label: str) -> None:
         """Draw the row; a prediction without a truth is in the middle."""
@@ -47,7 +47,7 @@ class Panels(ABC):
             self.picture(ax, number, colors)
             ax.set_title(name, fontsize=9)
         error = None if field.error is None or self.errors is None else (self.errors, field.error)
-        grid.bars(row, label, (field.limits, field.known), error)
+        grid.bars(row, label, (field.limits, field.shown), error)
 
     @abstractmethod
     def picture(self, ax: Axes, number: int, colors: Colors) -> None:
