@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import SHAPES
 from pitgeo.mesh.notes import Note
 
-FACES = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
-"""Faces of a hexahedron, whose nodes run counterclockwise as seen from outside."""
-
-EDGES = {frozenset(pair) for face in FACES for pair in zip(face, face[1:] + face[:1], strict=True)}
+FACES = SHAPES["hexahedron"].faces
+EDGES = set(map(frozenset, SHAPES["hexahedron"].edges))
 
 Numbers = NDArray[np.int64]
 

@@ -9,21 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
-TYPES = {
-    "1": ("vertex", 1),
-    "3": ("line", 2),
-    "5": ("triangle", 3),
-    "9": ("quad", 4),
-    "10": ("tetra", 4),
-    "12": ("hexahedron", 8),
-    "13": ("wedge", 6),
-    "14": ("pyramid", 5),
-}
-"""Names and nodes of cells by SU2's numbers, which are VTK's."""
+TYPES = {str(number): VTK_TYPES[number] for number in (1, 3, 5, 9, 10, 12, 13, 14)}
+"""Names by SU2's numbers, which are VTK's."""
 
 Numbers = NDArray[np.int64]
 EMPTY = np.zeros(0, np.int64)
@@ -98,7 +90,8 @@ def _by_type(rows: list[list[str]]) -> dict[str, Numbers]:
     """The nodes of the cells of every type."""
     found: dict[str, list[list[str]]] = {}
     for row in rows:
-        kind, width = TYPES.get(row[0], ("", 0))
+        kind = TYPES.get(row[0], "")
+        width = CORNERS.get(kind, 0)
         if not kind or not width + 1 <= len(row) <= width + 2:
             raise ValueError(f"{' '.join(row)!r} is no cell of SU2: its type, its nodes and perhaps an index")
         found.setdefault(kind, []).append(row[1 : width + 1])

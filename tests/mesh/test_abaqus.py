@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import centroids, read_mesh, write_mesh
-from pitgeo.mesh.abaqus.elements import EDGES, kind_of
-from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base, dimension
+from pitgeo.mesh.abaqus.elements import kind_of
+from pitgeo.mesh.cell_types import CORNERS, SHAPES, VTK_NUMBERS, base, dimension
 
 ABAQUS = """*Heading
  a comment, nset=none
@@ -339,7 +339,7 @@ def test_meshes_of_gmsh(tmp_path, kind, order):
     corners = CORNERS[base(name)]
     theirs = np.array([where[tag] for tag in nodes[0].tolist()]).reshape(-1, width, 3)[:, :corners]
     assert np.allclose(mesh.points_in_space()[cells[:, :corners]], theirs, atol=1e-12)
-    number = next(number for number, other in VTK_TYPES.items() if other == name)
+    number = VTK_NUMBERS[name]
     rows = np.insert(cells, 0, width, axis=1).ravel()
     grid = pyvista.UnstructuredGrid(rows, [number] * len(cells), mesh.points_in_space())
     sizes = grid.compute_cell_sizes(length=False)
@@ -411,7 +411,8 @@ SIDES = {  # corners of a side by the manual's numbers
 @pytest.mark.parametrize("name", BODIES)
 def test_sides_of_bodies_are_the_nodes_in_their_plane(tmp_path, name):
     corners = np.array(BODIES[name], float)
-    positions = np.concatenate([corners, [corners[list(ends)].mean(0) for ends in EDGES[base(kind_of(name, 1, ""))]]])
+    edges = SHAPES[base(kind_of(name, 1, ""))].edges
+    positions = np.concatenate([corners, [corners[list(ends)].mean(0) for ends in edges]])
     text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(positions.tolist(), 1))
     text += f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n"
     text += "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))

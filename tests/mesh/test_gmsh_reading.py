@@ -6,7 +6,7 @@ import pytest
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh, write_mesh
-from pitgeo.mesh.cell_types import VTK_TYPES, corners
+from pitgeo.mesh.cell_types import VTK_NUMBERS, corners
 from tests.geometry.test_geometry_cells import reference
 
 VERSIONS = [("2.2", 0), ("2.2", 1), ("4.0", 0), ("4.1", 0), ("4.1", 1)]
@@ -154,7 +154,7 @@ def test_nodes_are_in_the_order_of_vtk(api, version, binary, case, tmp_path):
     mesh = read_mesh(tmp_path / "mesh.msh")
     cells = [nodes for kind, nodes in mesh.cells if kind == case]
     assert cells, {kind for kind, _ in mesh.cells}
-    number = next(number for number, kind in VTK_TYPES.items() if kind == case)
+    number = VTK_NUMBERS[case]
     unit = reference(number)
     first = corners(case, len(unit))
     design = np.c_[unit, np.ones(len(unit))]

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.abaqus.elements import side_places, width_of
+from pitgeo.mesh.abaqus.elements import side_places
+from pitgeo.mesh.cell_types import known_width
 
 Numbers = NDArray[np.int64]
 Wanted = range | Numbers
@@ -73,7 +74,7 @@ class Cells:
         row = self.rows[number]
         block = bisect_right(self._starts, row) - 1
         name, kind = self._types[block]
-        width, first = width_of(kind), row - self._starts[block]
+        width, first = known_width(kind), row - self._starts[block]
         return name, kind, np.array(self._nodes[block][first * width : (first + 1) * width], np.int64)
 
     def blocks(self) -> list[tuple[str, str, Numbers, Numbers]]:
@@ -85,7 +86,7 @@ class Cells:
         for (name, kind), start, end, nodes in zip(self._types, self._starts, ends, self._nodes, strict=True):
             own = kept[start:end]
             if own.any():
-                rows = np.array(nodes, np.int64).reshape(end - start, width_of(kind))
+                rows = np.array(nodes, np.int64).reshape(end - start, known_width(kind))
                 found.append((name, kind, labels[start:end][own], rows[own]))
         return found
 

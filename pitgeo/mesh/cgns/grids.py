@@ -15,6 +15,7 @@ from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.cgns.elements import Block, Section, read_sections
 from pitgeo.mesh.cgns.nodes import Node, Numbers
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.structured import grid_cells
 
 CONVERTED = Note("units", "values are read as they are stored; their DataConversion is not applied")
 
@@ -22,9 +23,6 @@ NONE = np.zeros(0, np.int64)
 
 LARGEST = 1e100
 """Coordinates are smaller; others are damaged."""
-
-CUBE = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
-"""Corners of a cell of a structured zone: the first two are those of a line, the first four of a quadrilateral."""
 
 LOCATIONS = ("Vertex", "CellCenter", "FaceCenter", "IFaceCenter", "JFaceCenter", "KFaceCenter", "EdgeCenter")
 """Where values may be, and what points of boundary conditions may number."""
@@ -122,7 +120,8 @@ def read_grid(zone: Node, axes: int, space: int, coordinates: str) -> Grid:
     if grid.is_structured:
         if any(have not in (size - 1, max(size - 1, 1)) for have, size in zip(cells, shape, strict=True)):
             raise zone.refusal(f"one cell less than {shape} vertices along every axis", str(cells))
-        grid.blocks = _structured(shape)
+        kind, nodes = grid_cells(shape)
+        grid.blocks = [Block(kind, nodes, np.arange(1, len(nodes) + 1))]
         return grid
     grid.sections = read_sections(zone, shape[0], grid.notes)
     grid.blocks = [block for section in grid.sections for block in section.blocks]
@@ -198,18 +197,6 @@ def _coordinate_names(holder: Node, space: int) -> list[str]:
 def _cells_of(shape: Sequence[int]) -> tuple[int, ...]:
     """Cells along every axis; an axis of one vertex, as a plane in space has, counts as one cell."""
     return tuple(max(size - 1, 1) for size in shape)
-
-
-def _structured(shape: tuple[int, ...]) -> list[Block]:
-    """Lines, quadrilaterals or hexahedra of a structured zone; axes of one vertex have none."""
-    wide = [axis for axis, size in enumerate(shape) if size > 1]
-    steps = np.cumprod([1, *shape[:-1]])
-    first = np.zeros(1, np.int64)
-    for size, step in reversed(list(zip(_cells_of(shape), steps, strict=True))):
-        first = (first[:, None] + step * np.arange(size)).ravel()
-    corners = np.array(CUBE[: 2 ** len(wide)], np.int64)[:, : len(wide)]
-    kind = ("vertex", "line", "quad", "hexahedron")[len(wide)]
-    return [Block(kind, first[:, None] + corners @ steps[wide], np.arange(1, len(first) + 1))]
 
 
 def index_rows(node: Node, axes: int, limit: Sequence[int]) -> Numbers:

@@ -62,14 +62,15 @@ def read_exodus(path: Path) -> Raw:
             points[:, axis] = found["coord"][axis] if "coord" in found else found["coord" + "xyz"[axis]][:]
         blocks = block_numbers(file)
         elements = [found[f"connect{block}"].elem_type for block in blocks]
-        nodes = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
-        kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, nodes, strict=True)]
+        stored = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
+        kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, stored, strict=True)]
+        nodes = [part[:, ORDER.get(kind, slice(None))] for kind, part in zip(kinds, stored, strict=True)]
         steps = len(file.dimensions.get("time_step", ()))
         notes: list[Note] = []
         raw = Raw(
             points=points,
             notes=notes,
-            cells=[(kind, part[:, ORDER.get(kind, slice(None))]) for kind, part in zip(kinds, nodes, strict=True)],
+            cells=list(zip(kinds, nodes, strict=True)),
             point_data=_fields(file, "nod", point_variables(file, STEP, notes)) if steps else {},
             field_data=_fields(file, "glo", _global_variables(file, notes)) if steps else {},
             point_sets=_sets(file, "ns", "node set", "node_ns", notes),

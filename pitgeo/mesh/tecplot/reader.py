@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
@@ -100,7 +101,7 @@ def _axes(records: Records, parts: Sequence[Part]) -> list[int]:
         axis = AXIS.get(re.sub(r"[\[(].*|[\s_-]", "", name).lower())
         if axis is not None:
             found.setdefault(axis, number)
-    need = max({"vertex": 1, "line": 1, "hexahedron": 3, "tetra": 3}.get(part.kind, 2) for part in parts)
+    need = max(max(1, dimension(part.kind)) for part in parts)
     if len(found) >= need:
         return [found[axis] for axis in sorted(found)]
     most = min(len(records.variables), 3 if need == 3 else 2)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import known_width
+from pitgeo.mesh.structured import grid_cells
 from pitgeo.mesh.tecplot.text import Zone, numbers
 
 Numbers = NDArray[np.int64]
@@ -21,7 +23,6 @@ KINDS = {
     "TETRAHEDRON": "tetra",
     "BRICK": "hexahedron",
 }
-SIZES = {"line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8}
 TYPES = {"LONGINT": np.int32, "SHORTINT": np.int16, "BYTE": np.uint8, "BIT": np.uint8}
 """Types of variables that are whole numbers; the others are read as float64."""
 
@@ -56,14 +57,13 @@ def read_zone(zone: Zone, title: str, variables: Sequence[str], before: Sequence
         shape = (len(values) // max(1, len(own)), 1, 1)
     if is_ordered:
         size = int(np.prod(shape))
-        nodes = _grid(shape)
-        kind = ("vertex", "line", "quad", "hexahedron")[sum(axis > 1 for axis in shape)]
+        kind, nodes = grid_cells(shape)
         wanted = 0
     else:
         size = _count(head, ("N", "NODES"), None)
         rows = _count(head, ("E", "ELEMENTS"), None)
-        wanted = 0 if "CONNECTIVITYSHAREZONE" in head else rows * SIZES[kind]
-        nodes = np.zeros((rows, SIZES[kind]), np.int64)
+        nodes = np.zeros((rows, known_width(kind)), np.int64)
+        wanted = 0 if "CONNECTIVITYSHAREZONE" in head else nodes.size
     sizes = [len(nodes) if number in centered else size for number in own]
     total = sum(sizes) + wanted
     faces = _count(head, ("FACENEIGHBORCONNECTIONS",), 0)
@@ -189,18 +189,3 @@ def _typed(values: NDArray[np.float64], number: int, types: str) -> NDArray[Any]
 def _repeated(word: str) -> list[str]:
     count, star, name = word.partition("*")
     return [name] * int(count) if star and count.isdigit() else [word]
-
-
-def _grid(shape: tuple[int, ...]) -> Numbers:
-    """Cells between ordered points, the first axis fastest."""
-    places = np.arange(int(np.prod(shape))).reshape(shape[::-1]).squeeze()
-    low, high = slice(None, -1), slice(1, None)
-    if places.ndim == 0:
-        return np.zeros((1, 1), np.int64)
-    if places.ndim == 1:
-        corners = [places[low], places[high]]
-    else:
-        flat = [(low, low), (low, high), (high, high), (high, low)]
-        sides = [()] if places.ndim == 2 else [(low,), (high,)]
-        corners = [places[(*side, *corner)] for side in sides for corner in flat]
-    return np.stack([corner.ravel() for corner in corners], 1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.cell_types import VTK_TYPES
+from pitgeo.mesh.cell_types import VTK_NUMBERS
 from pitgeo.mesh.formats import endings_of
 from pitgeo.mesh.names import DECODED, is_misencoded, tidy_xml
 from pitgeo.mesh.notes import Note
@@ -145,11 +145,10 @@ def _polydata(points: NDArray[np.float64], cells: list[tuple[str, NDArray[np.int
 
 
 def _grid(points: NDArray[np.float64], cells: list[tuple[str, NDArray[np.int64]]]) -> Any:
-    numbers = {kind: number for number, kind in VTK_TYPES.items()}
-    unknown = [kind for kind, _ in cells if kind not in numbers]
+    unknown = [kind for kind, _ in cells if kind not in VTK_NUMBERS]
     if unknown:
         raise ValueError(f".vtu does not hold {', '.join(unknown)} cells")
-    types = np.concatenate([np.full(len(nodes), numbers[kind], np.uint8) for kind, nodes in cells])
+    types = np.concatenate([np.full(len(nodes), VTK_NUMBERS[kind], np.uint8) for kind, nodes in cells])
     nodes = [_padded(nodes[:, ORDER[13]] if kind == "wedge" else nodes) for kind, nodes in cells]
     return pyvista().UnstructuredGrid(np.concatenate(nodes), types, points)
 
