@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-CORNERS = {"line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
-"""Corners by family; a cell of higher order (``triangle6``) has them first."""
+from pitgeo.mesh.cell_types import CORNERS
+
 TETRAHEDRA = {
     "tetra": ((0, 1, 2, 3),),
     "pyramid": ((0, 1, 2, 4), (0, 2, 3, 4)),
@@ -36,9 +36,9 @@ class CellFlaws:
 
 
 def family(kind: str) -> str | None:
-    """``"triangle"`` for ``"triangle6"``; ``None`` for cells without a measure here."""
+    """``"triangle"`` for ``"triangle6"``; ``None`` for cells that are not measured here."""
     name = kind.rstrip("0123456789")
-    return name if name in CORNERS else None
+    return name if name in ("line", "triangle", "quad", *TETRAHEDRA) else None
 
 
 def flaws(points: NDArray[np.float64], cells: tuple[tuple[str, NDArray[np.int64]], ...]) -> CellFlaws:

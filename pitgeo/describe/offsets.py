@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pitgeo.describe.facts import MeshFacts
 from pitgeo.describe.field import Field
+from pitgeo.describe.file_summary import FileSummary
 
 CELSIUS = 273.15
 """Kelvins at zero degrees Celsius."""
@@ -19,14 +19,14 @@ MARGIN = 15.0
 class _Span(NamedTuple):
     low: float
     high: float
-    mesh: MeshFacts
+    mesh: FileSummary
 
 
-def field_offsets(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+def field_offsets(field: Field, meshes: Sequence[FileSummary]) -> str | None:
     """Celsius and kelvin, or values of some files that lie beyond those of all others."""
     if field.components != (1,) or field.is_mark or field.is_constant:
         return None
-    found = [_Span(facts.low[0], facts.high[0], mesh) for mesh, facts in field.found if facts.low]
+    found = [_Span(own.low[0], own.high[0], mesh) for mesh, own in field.found if own.low]
     spans = sorted(found, key=lambda span: span[:2])
     for number in range(1, len(spans)):
         lower, upper = spans[:number], spans[number:]

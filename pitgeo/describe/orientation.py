@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.describe.cells import CORNERS, TETRAHEDRA, family, measures
+from pitgeo.describe.cells import TETRAHEDRA, family, measures
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cell_types import CORNERS
 
 LEANING = 0.3
 """An open surface has a direction if the mean of its normals is at least so long."""

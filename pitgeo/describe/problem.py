@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field, collect_fields
+from pitgeo.describe.file_summary import FileSummary, Place
 from pitgeo.describe.tables import Table, find_table
 
 Kind = Literal["series", "numbers", "fields", "shapes", "points", "file"]
@@ -47,7 +47,7 @@ class Problem:
 
     Args:
         files: The files of one kind.
-        meshes: Their facts.
+        meshes: Their summaries.
         kind: Which kind of problem it is.
         place: Where the targets are.
         inputs: Fields that are known.
@@ -58,7 +58,7 @@ class Problem:
     """
 
     files: list[Path]
-    meshes: list[MeshFacts]
+    meshes: list[FileSummary]
     kind: Kind
     place: Place = "points"
     inputs: list[Field] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Problem:
         return found + (list(self.table.columns) if self.table and key == "inputs" else [])
 
 
-def find_problem(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> Problem:
+def find_problem(files: Sequence[Path], meshes: Sequence[FileSummary]) -> Problem:
     """Sort the fields of files that can be trained on together: the most frequent kind of them."""
     files, meshes, comments = _of_one_kind(files, meshes)
     fields = collect_fields(meshes)
@@ -105,7 +105,9 @@ def find_problem(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> Problem:
     return problem
 
 
-def _of_one_kind(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> tuple[list[Path], list[MeshFacts], list[str]]:
+def _of_one_kind(
+    files: Sequence[Path], meshes: Sequence[FileSummary]
+) -> tuple[list[Path], list[FileSummary], list[str]]:
     """The files of the most frequent kind, series or meshes of one dimension, and what to say of the others."""
     kinds = [(mesh.series is not None, mesh.dimension) for mesh in meshes]
     most = Counter(kinds).most_common(1)[0][0]
@@ -117,7 +119,7 @@ def _of_one_kind(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> tuple[li
     return [file for file, _ in pairs], [mesh for _, mesh in pairs], comments
 
 
-def _kind(meshes: Sequence[MeshFacts]) -> Kind:
+def _kind(meshes: Sequence[FileSummary]) -> Kind:
     if meshes[0].series:
         return "series"
     if len(meshes) == 1:
@@ -128,7 +130,7 @@ def _kind(meshes: Sequence[MeshFacts]) -> Kind:
     return "shapes" if has_cells else "points"
 
 
-def _fitting(fields: Sequence[Field], meshes: Sequence[MeshFacts]) -> tuple[list[Field], dict[str, list[str]]]:
+def _fitting(fields: Sequence[Field], meshes: Sequence[FileSummary]) -> tuple[list[Field], dict[str, list[str]]]:
     """Fields that a model can learn from or learn, and the names of the other ones of points by the reason."""
     partial = {key for mesh in meshes if mesh.series for key in mesh.series.partial}
     found: list[Field] = []
@@ -147,7 +149,7 @@ def _unfit(one: Field, count: int) -> str | None:
     can_be_whole = one.place == "mesh" or one.is_mark or one.is_parameter
     reasons = {
         "not in every file": len(one.found) < count,
-        "not numbers": not all(facts.is_number for facts in one.facts),
+        "not numbers": not all(own.is_number for own in one.in_files),
         "of different numbers of components": len(one.components) > 1,
         "not finite": not one.is_finite,
         "constant": one.is_constant and (one.place != "mesh" or count > 1),
@@ -158,7 +160,7 @@ def _unfit(one: Field, count: int) -> str | None:
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def _is_input(one: Field, meshes: Sequence[MeshFacts]) -> bool:
+def _is_input(one: Field, meshes: Sequence[FileSummary]) -> bool:
     """Numbers of the mesh, marks of sets, and in series what stays the same."""
     if one.place == "mesh" or one.is_mark or (one.is_parameter and len(meshes) > 1):
         return True

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.describe.cells import CORNERS, family
+from pitgeo.describe.cells import family
 from pitgeo.mesh import Mesh, centroids
+from pitgeo.mesh.cell_types import CORNERS
 
 Role = Literal["", "coordinates", "normals"]
 

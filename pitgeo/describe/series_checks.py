@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pitgeo.describe.facts import MeshFacts
+from pitgeo.describe.file_summary import FileSummary
 from pitgeo.mesh.step_numbers import step_range
 
 
-def moving_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def moving_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Points that move, and cells that change: no time series for a model."""
     found = [mesh for mesh in meshes if mesh.series and mesh.series.changed]
     if found:
@@ -17,7 +17,7 @@ def moving_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         yield f"the mesh changes over time{some}, which training refuses: {series.changed if series else ''}"
 
 
-def uneven_steps(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def uneven_steps(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Steps of different lengths, which a model from one step to the next takes for one."""
     series = [(mesh, mesh.series.lengths) for mesh in meshes if mesh.series]
     every = step_range([length for _, lengths in series for length in lengths])
@@ -32,7 +32,7 @@ def uneven_steps(meshes: Sequence[MeshFacts]) -> Iterator[str]:
     )
 
 
-def partial_fields(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def partial_fields(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Fields that are not at every step."""
     found: dict[tuple[str, str], tuple[str, int]] = {}
     for mesh in meshes:
@@ -42,7 +42,7 @@ def partial_fields(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         yield f"field {name!r} of {place} is not at every step, or is another there (first at step {step} of {label})"
 
 
-def series_among_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def series_among_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Files of both kinds, which cannot be in one data set."""
     series = [mesh for mesh in meshes if mesh.series]
     single = [mesh for mesh in meshes if not mesh.series]

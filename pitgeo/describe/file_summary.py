@@ -28,7 +28,7 @@ COMPONENTS = 9
 
 
 @dataclass(frozen=True)
-class FieldFacts:
+class FileField:
     """One field in one file.
 
     Args:
@@ -66,7 +66,7 @@ class FieldFacts:
 
 
 @dataclass(frozen=True)
-class SeriesFacts:
+class FileSeries:
     """The steps of a time series.
 
     Args:
@@ -90,7 +90,7 @@ class SeriesFacts:
 
 
 @dataclass(frozen=True)
-class MeshFacts:
+class FileSummary:
     """One file.
 
     Args:
@@ -130,12 +130,12 @@ class MeshFacts:
     repeated: int
     flaws: CellFlaws
     orientation: Orientation
-    fields: tuple[FieldFacts, ...]
+    fields: tuple[FileField, ...]
     sets: tuple[tuple[Place, str], ...]
     mesh_digest: bytes
     digest: bytes
     refusal: str = ""
-    series: SeriesFacts | None = None
+    series: FileSeries | None = None
 
     @property
     def extent(self) -> float:
@@ -143,7 +143,7 @@ class MeshFacts:
         return float(np.linalg.norm(np.subtract(self.high, self.low)))
 
 
-def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
+def summarize_mesh(mesh: Mesh, path: Path, label: str) -> FileSummary:
     """Look at a mesh once.
 
     Raises:
@@ -162,8 +162,8 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         is_plain = values.dtype.kind in "fiubc"
         whole.update(repr((place, name, values.shape, str(values.dtype))).encode())
         whole.update(np.ascontiguousarray(values).data if is_plain else repr(values.tolist()).encode())
-        fields.append(replace(field_facts(place, name, values), role=role_of(mesh, place, name, values)))
-    return MeshFacts(
+        fields.append(replace(summarize_field(place, name, values), role=role_of(mesh, place, name, values)))
+    return FileSummary(
         label=label,
         suffix=path.suffix.lower(),
         dimension=points.shape[1],
@@ -186,11 +186,11 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
     )
 
 
-def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
+def summarize_field(place: Place, name: str, values: NDArray[Any]) -> FileField:
     """Look at the values ``[count, components]`` of a field once."""
     count, components = values.shape
     if values.dtype.kind not in "fiub":
-        return FieldFacts(place, name, components, str(values.dtype), is_number=False, count=count)
+        return FileField(place, name, components, str(values.dtype), is_number=False, count=count)
     numbers = values.reshape(-1, 1) if components > COMPONENTS else values
     bad = ~np.isfinite(values).all(1)
     low, high = numbers, numbers
@@ -199,7 +199,7 @@ def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
         low, high = np.where(finite, numbers, np.inf), np.where(finite, numbers, -np.inf)
     range_ = [(float(low_), float(high_)) for low_, high_ in zip(low.min(0), high.max(0), strict=True)]
     is_known = all(low_ <= high_ for low_, high_ in range_)  # a component of NaN alone has no range
-    return FieldFacts(
+    return FileField(
         place=place,
         name=name,
         components=components,
