@@ -280,9 +280,9 @@ def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], lis
     gaps = [above / below for below, above in pairwise(ordered)]
     if not gaps or max(gaps) < GAP:
         return None
-    middle = gaps.index(max(gaps)) + 1
-    ratio = median(ordered[middle:]) / median(ordered[:middle])
+    split = gaps.index(max(gaps)) + 1
+    ratio = median(ordered[split:]) / median(ordered[:split])
     if ratio <= UNITS:
         return None
-    small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[middle]]
-    return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[middle]], ratio
+    small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[split]]
+    return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[split]], ratio

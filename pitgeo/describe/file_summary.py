@@ -16,8 +16,8 @@ from pitgeo.describe.orientation import Orientation, orientation
 from pitgeo.describe.roles import Role, role_of
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.pieces import PIECE
-from pitgeo.mesh.twins import first_of
 from pitgeo.mesh.writing import refusal
 
 Place = Literal["points", "cells", "mesh"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pitgeo.geometry.grid import grid_of
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.pieces import PIECE
-from pitgeo.mesh.twins import first_of
 
 Nodes = tuple[int, ...]
 

@@ -46,16 +46,11 @@ REORDERED = ("VTK_LAGRANGE_HEXAHEDRON", "VTK_BEZIER_HEXAHEDRON")
 
 
 def refuse(path: Path) -> None:
-    """Refuse a file with statements that no reader here follows, two fields of one name, or cells given by faces.
+    """Refuse a file with statements that no reader here follows, or two fields of one name.
 
     Raises:
         ValueError: Naming the statement or the field.
     """
-    if path.suffix.lower() == ".msh" and _first(path) == b"(":
-        raise ValueError(
-            f"{path}: Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces: meshio takes the "
-            f"faces for cells); export it from Fluent as CGNS or EnSight, or save it as .vtu"
-        )
     for place, names in _field_names(path):
         for name in dict.fromkeys(name for name in names if names.count(name) > 1):
             raise ValueError(
@@ -70,11 +65,6 @@ def refuse(path: Path) -> None:
             f"{found.group().splitlines()[0].strip()!r}, which it passes over or misreads, so that points or cells "
             f"would be wrong or missing); export one flat mesh, or save it as .vtu"
         )
-
-
-def _first(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(1024).lstrip()[:1]
 
 
 def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:

@@ -19,10 +19,10 @@ from scipy.sparse.csgraph import connected_components
 
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.ghosts import KIND, left_out_note, without_ghosts
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.twins import first_of
 
 PIECE = "pitgeo:piece"
 """The cell data that hold the number of the piece of every cell, where there are several."""

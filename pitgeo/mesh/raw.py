@@ -27,7 +27,7 @@ class Raw:
         cells: Pairs of a meshio cell type and its connectivity.
         point_data: Fields by name.
         cell_data: For each name one array a block.
-        field_data: Facts of the whole mesh by name.
+        field_data: Values of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
         cell_sets: For each name one array a block, or ``None`` for a block without members.
         ghost_points: Whether each point is a copy of another piece's, if some are.

@@ -17,12 +17,13 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh import copies, grid_attributes
+from pitgeo.mesh import copies
 from pitgeo.mesh.mesh import Mesh, joined, native
 from pitgeo.mesh.reading import quiet, read
 from pitgeo.mesh.sets import set_fields
 from pitgeo.mesh.vtk.legacy import add_field_data
 from pitgeo.mesh.vtk.reader import write_vtk
+from pitgeo.mesh.xdmf.field_data import add_field_data as add_xdmf_field_data
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
             name: [_storable(values, kind) for values in blocks]
             for name, blocks in {**mesh.cell_data, **cell_sets}.items()
         }
-        field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
+        field_data = {name: _storable_field_data(values) for name, values in mesh.field_data.items()}
         if known:  # what is there stays as it is
             kept = copies.kept_fields(known, mesh)
             point_data.update(kept[0])
@@ -174,7 +175,7 @@ def _write(
     if field_data and kind == "vtu":
         _add_field_data(path, field_data)
     elif field_data and kind == "xdmf":
-        grid_attributes.add_field_data(path, field_data)
+        add_xdmf_field_data(path, field_data)
     elif field_data:
         add_field_data(path, {_escaped(name, kind): values for name, values in field_data.items()})
 
@@ -228,12 +229,12 @@ def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
     return values
 
 
-def _fact(values: Any) -> NDArray[Any]:
+def _storable_field_data(values: Any) -> NDArray[Any]:
     """A copy of field data as files can hold it: ``[n]`` or ``[n, components]``."""
-    fact = _storable(np.atleast_1d(values), "vtu")
-    if fact.dtype.kind not in "fiuU":
-        raise ValueError(f"field data of {fact.dtype} is neither number nor text")
-    return fact
+    found = _storable(np.atleast_1d(values), "vtu")
+    if found.dtype.kind not in "fiuU":
+        raise ValueError(f"field data of {found.dtype} is neither number nor text")
+    return found
 
 
 def _escaped(name: str, kind: str) -> str:

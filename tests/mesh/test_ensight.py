@@ -5,7 +5,7 @@ import pytest
 
 from pitgeo.geometry.sizes import cell_sizes
 from pitgeo.mesh import read_mesh
-from pitgeo.mesh.reading import read_here
+from pitgeo.mesh.reading import read_with
 from tests.mesh.ensight_files import CORNERS, FORMS, Words, geometry, variable, write
 
 TWO = [
@@ -34,7 +34,7 @@ def two_parts(folder, form, **options):
 
 def as_vtk(path, mesh):
     """Compares with VTK's reader, name by name."""
-    other = read_here("VTK", path)
+    other = read_with("VTK", path)
     assert np.allclose(other.points_in_space(), mesh.points_in_space(), atol=1e-6)
     assert [kind for kind, _ in other.cells] == [kind for kind, _ in mesh.cells]
     for (kind, mine), (_, theirs) in zip(mesh.cells, other.cells, strict=True):

@@ -10,7 +10,7 @@ import pytest
 
 from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.mesh.errors import UnreadableError
-from pitgeo.mesh.reading import read_here
+from pitgeo.mesh.reading import read_with
 from tests.mesh.zoo import ZOO, solid
 
 pyvista = pytest.importorskip("pyvista")
@@ -167,7 +167,7 @@ def test_a_missing_pyvista_is_named(tmp_path, monkeypatch):
     pyvista.Sphere().save(tmp_path / "mesh.vtp")
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(UnreadableError, match=r"Expected PyVista.*pip install .pitgeo\[vtk\]"):
-        read_here("VTK", tmp_path / "mesh.vtp")
+        read_with("VTK", tmp_path / "mesh.vtp")
     with pytest.raises(ValueError, match=r"pip install .pitgeo\[vtk\]"):
         write_mesh(tmp_path / "other.vtp", ZOO["triangles"])
     write_mesh(tmp_path / "other.vtu", ZOO["triangles"])

@@ -41,7 +41,7 @@ def kind_of(name: str, line: int, head: str) -> str:
     """Meshio's name of a type of elements; empty for springs, masses and the like.
 
     Raises:
-        InputError: If the type is not known.
+        ValueError: If the type is not known.
     """
     if re.fullmatch(LEFT_OUT, name):
         return ""
@@ -70,7 +70,7 @@ def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[in
     A line that ends before the element has all its nodes is continued by the next one.
 
     Raises:
-        InputError: If an element has more or fewer nodes than its type.
+        ValueError: If an element has more or fewer nodes than its type.
     """
     width = known_width(kind)
     order = ORDER.get(kind, range(width))
@@ -132,8 +132,8 @@ def out_of_order(kind: str, corners_first: NDArray[np.float64]) -> bool:
     expected = [corners[:, list(ends)].mean(1) for ends in shape.edges]
     expected += [corners[:, list(side)].mean(1) for side, _ in centers]
     places = [*range(count, count + len(shape.edges)), *(place for _, place in centers)]
-    there = corners_first[:, places]
-    distance = np.linalg.norm(there[:, :, None] - np.stack(expected, 1)[:, None], axis=-1)
+    middles = corners_first[:, places]
+    distance = np.linalg.norm(middles[:, :, None] - np.stack(expected, 1)[:, None], axis=-1)
     return bool((distance.argmin(2) != np.arange(len(places))).any(1).mean() > 0.5)
 
 

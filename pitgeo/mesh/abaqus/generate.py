@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.abaqus.lines import LARGEST, Block, reals, refusal, whole, wholes
-from pitgeo.mesh.abaqus.pieces import Numbers, Piece
+from pitgeo.mesh.abaqus.pieces import Piece
+from pitgeo.mesh.numbering import Numbers
 
 MOST = 1_000_000
 """Nodes that are made on one line, at most."""
@@ -21,7 +22,7 @@ def steps(row: tuple[int, str]) -> range:
     """The numbers from a first to a last one, by an increment of 1 or what is given.
 
     Raises:
-        InputError: If the last one is missing, or is not reached.
+        ValueError: If the last one is missing, or is not reached.
     """
     values = wholes(row, -LARGEST)
     if len(values) not in (2, 3) or min(values[:2]) < 1:
@@ -38,7 +39,7 @@ def nodes(piece: Piece, row: tuple[int, str]) -> Numbers:
     """Make the nodes on the straight line between two; the numbers of all, with both ends.
 
     Raises:
-        InputError: If an end is not there, the increment does not lead from one to the other, or the line is an arc.
+        ValueError: If an end is not there, the increment does not lead from one to the other, or the line is an arc.
     """
     if len([word for word in row[1].split(",") if word.strip()]) > 3:
         raise refusal(*_said(row, "the two ends of a straight line, and an increment"))
@@ -58,7 +59,7 @@ def elements(piece: Piece, row: tuple[int, str]) -> Numbers:
     """Make rows and layers of elements from the first one; the numbers of all, the first one among them.
 
     Raises:
-        InputError: If that one is not there, there are more elements than nodes, or increments are missing.
+        ValueError: If that one is not there, there are more elements than nodes, or increments are missing.
     """
     words = [word.strip() for word in row[1].removesuffix(",").split(",")]
     if len(words) > len(DEFAULTS):
@@ -93,7 +94,7 @@ def placing(block: Block) -> tuple[Vector | None, Vector | None]:
     """The rotation and the shift of an instance: it is moved first, and then turned about an axis.
 
     Raises:
-        InputError: If the data lines are others than a translation, and an axis with an angle.
+        ValueError: If the data lines are others than a translation, and an axis with an angle.
     """
     rows = [reals((number, line.rstrip(", "))) for number, line in block.rows]
     if len(rows) > 2 or any(len(row) > most for row, most in zip(rows, (3, 7), strict=False)):

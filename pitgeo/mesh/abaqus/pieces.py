@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from pitgeo.mesh.abaqus.elements import side_places
 from pitgeo.mesh.cell_types import known_width
-
-Numbers = NDArray[np.int64]
-Wanted = range | Numbers
-"""Numbers of nodes or elements."""
+from pitgeo.mesh.numbering import Index, Numbers, Wanted
 
 
 class Chosen(NamedTuple):
@@ -89,30 +86,6 @@ class Cells:
                 rows = np.array(nodes, np.int64).reshape(end - start, known_width(kind))
                 found.append((name, kind, labels[start:end][own], rows[own]))
         return found
-
-
-class Index:
-    """Where numbers are among others."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self._order = np.argsort(numbers, kind="stable")
-        self._sorted = numbers[self._order]
-
-    def places(self, wanted: Wanted) -> Numbers:
-        """Places of those that are there."""
-        if isinstance(wanted, range):
-            wanted = wanted[::-1] if wanted.step < 0 else wanted
-            first, last = np.searchsorted(self._sorted, [wanted.start, wanted.stop])
-            hits = (self._sorted[first:last] - wanted.start) % wanted.step == 0
-            return np.asarray(self._order[first:last][hits])
-        return np.asarray(self._order[np.searchsorted(self._sorted, wanted[self.has(wanted)])])
-
-    def has(self, wanted: Numbers) -> NDArray[np.bool_]:
-        """Which of the numbers are there."""
-        if not len(self._sorted):
-            return np.zeros(wanted.shape, bool)
-        near = np.searchsorted(self._sorted, wanted).clip(max=len(self._sorted) - 1)
-        return np.asarray(self._sorted[near] == wanted)
 
 
 @dataclass(eq=False)
@@ -198,7 +171,7 @@ class Table:
         if isinstance(wanted, range):
             out = sum(int(number) in wanted for number in self.left_out) if index is self.cells else 0
             return len(wanted) - len(index.places(wanted)) - out
-        absent = np.unique(wanted[~index.has(wanted)])
+        absent = np.unique(wanted[index.find(wanted) < 0])
         return len(np.setdiff1d(absent, self.left_out)) if index is self.cells else len(absent)
 
     def point_places(self, chosen: Chosen) -> Numbers | None:

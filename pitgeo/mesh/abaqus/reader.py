@@ -17,7 +17,6 @@ from pitgeo.mesh.abaqus.elements import connectivity, element_numbers, kind_of, 
 from pitgeo.mesh.abaqus.lines import Block, blocks, fields, label, reals, refusal, whole, wholes
 from pitgeo.mesh.abaqus.model import raw_of
 from pitgeo.mesh.abaqus.pieces import Chosen, Named, Piece
-from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
@@ -34,18 +33,15 @@ def read_abaqus(path: Path) -> Raw:
     """The mesh of an Abaqus input file, a block a type of elements as they come; of AVS, if it is one of its files.
 
     Raises:
-        InputError: If the file is broken, or holds what is not followed.
+        ValueError: If the file is broken, or holds what is not followed.
     """
     reader = _Reader()
     text = read_text(path, reader.notes)
     if is_ucd(text):
         return read_ucd(path)
-    try:
-        for block in blocks(text):
-            reader.take(block)
-        return raw_of(reader.pieces(), reader.notes)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    for block in blocks(text):
+        reader.take(block)
+    return raw_of(reader.pieces(), reader.notes)
 
 
 class _Reader:
@@ -94,7 +90,7 @@ class _Reader:
         """What the mesh is made of."""
         if self.parts and not self.instances:
             if len(self.parts) > 1 or self.assembly:
-                raise InputError(
+                raise ValueError(
                     f"Expected instances of the parts {', '.join(part.name for part in self.parts.values())} (got "
                     f"none); export the assembly, or a mesh of one part"
                 )

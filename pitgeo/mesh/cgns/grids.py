@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import grid_cells
 from pitgeo.mesh.cgns.elements import Block, Section, read_sections
 from pitgeo.mesh.cgns.nodes import Node, Numbers
 from pitgeo.mesh.notes import Note
-from pitgeo.mesh.structured import grid_cells
 
 CONVERTED = Note("units", "values are read as they are stored; their DataConversion is not applied")
 
@@ -72,9 +72,9 @@ class Grid:
         result = [NONE] * len(self.blocks)
         ends = np.searchsorted(numbers, self._ends + np.array([0, 1]))
         for place in np.flatnonzero(ends[:, 0] < ends[:, 1]):
-            own, here = numbers[ends[place, 0] : ends[place, 1]], self.blocks[place].numbers
-            found = np.searchsorted(here, own)
-            result[place] = found[here[found] == own]
+            own, known = numbers[ends[place, 0] : ends[place, 1]], self.blocks[place].numbers
+            found = np.searchsorted(known, own)
+            result[place] = found[known[found] == own]
         return result
 
     def members_between(self, low: int, high: int) -> list[Numbers]:

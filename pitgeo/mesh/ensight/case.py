@@ -9,7 +9,7 @@ from pathlib import Path
 from pitgeo.mesh.ensight.sets import Entry, FileSet, Lines, TimeSet, file_sets, joined, reals, time_sets, whole_number
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
-from pitgeo.mesh.rows import is_real
+from pitgeo.mesh.text_numbers import is_real
 
 COMPONENTS = {"scalar": 1, "vector": 3, "tensor symm": 6, "tensor asym": 9}
 """Numbers of a value, by the kind of the variable."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.names import decode
-from pitgeo.mesh.rows import is_whole, real, whole
+from pitgeo.mesh.text_numbers import is_complete, real, whole
 
 Form = Literal["text", "<", ">", "Fortran"]
 """Text, C Binary of either byte order, or Fortran Binary, whose records say their order."""
@@ -209,7 +209,7 @@ def contents(content: bytes, form: Form, name: str, number: int, count: int) -> 
         ValueError: If it holds another number of steps, or ends within one.
     """
     order = str(form)
-    if form == "text" and not is_whole(decode(content[-1000:])):
+    if form == "text" and not is_complete(decode(content[-1000:])):
         raise _Named(name).wrong("the last line ended by a line break", "none")
     if form == "Fortran":
         content, order = _records(content, name)

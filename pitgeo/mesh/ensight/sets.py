@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pitgeo.mesh.names import read_text
-from pitgeo.mesh.rows import real, whole
+from pitgeo.mesh.text_numbers import real, whole
 
 Lines = list[tuple[str, str]]
 """Keys in small letters, and what is behind the colon; an empty key where there is no colon."""

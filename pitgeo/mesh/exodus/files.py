@@ -228,11 +228,11 @@ def _side_sets(
     for name, owners in _sets(file, "ss", "side set", "elem_ss", notes).items():
         members = [np.zeros(0, np.int64)]
         for place, (element, kind) in enumerate(zip(elements, kinds, strict=True)):
-            here = (owners >= ends[place]) & (owners < ends[place + 1])
-            if not here.any():
+            is_own = (owners >= ends[place]) & (owners < ends[place + 1])
+            if not is_own.any():
                 continue
-            own = nodes[place][owners[here] - ends[place]]
-            part = side_nodes(element, kind, axes, own, sides[name][here] + 1)
+            own = nodes[place][owners[is_own] - ends[place]]
+            part = side_nodes(element, kind, axes, own, sides[name][is_own] + 1)
             if part is None:
                 text = f"the set {name!r} is left out: its sides of {element} elements are not known"
                 notes.append(Note("set left out", text))

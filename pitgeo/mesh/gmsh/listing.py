@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.gmsh.cells import ORDER, kind_of
-from pitgeo.mesh.gmsh.words import AsciiWords, BinaryWords, Numbers, Words, head, reals, sections, whole
-from pitgeo.mesh.twins import first_of
+from pitgeo.mesh.gmsh.words import AsciiWords, BinaryWords, Numbers, Words, head, sections
+from pitgeo.mesh.numbering import Index
+from pitgeo.mesh.text_numbers import reals, wholes
 
 
 class Elements(NamedTuple):
@@ -65,6 +67,11 @@ def read_listing(content: bytes) -> Listing:
     Raises:
         ValueError: If it is not as the format says, or of a version that is not known.
     """
+    if content[:1024].lstrip()[:1] == b"(":
+        raise ValueError(
+            "Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces); export it from Fluent as "
+            "CGNS or EnSight, or save it as .vtu"
+        )
     version, is_binary = head(content)
     words = BinaryWords if is_binary else AsciiWords
     name = {b"4": "4.0", b"4.0": "4.0", b"4.1": "4.1"}.get(version, "2" if version[:1] == b"2" else "")
@@ -107,7 +114,7 @@ def _old(content: bytes, is_binary: bool) -> Listing:
         words = reals(b"\n".join(lines))
         if len(lines) != count or len(words) != 4 * count:
             raise ValueError(f"Expected {count} points of a number and three coordinates (got {len(lines)} lines)")
-        points, positions = whole(words[::4]), words.reshape(-1, 4)[:, 1:].copy()
+        points, positions = wholes(words[::4]), words.reshape(-1, 4)[:, 1:].copy()
     first, _, rest = _only(content, b"Elements").partition(b"\n")
     elements = _old_binary(rest, int(first)) if is_binary else _old_ascii(rest, int(first))
     return Listing("2", points, positions, None, elements)
@@ -126,7 +133,7 @@ def _old_ascii(section: bytes, count: int) -> list[Elements]:
     found = []
     for (number, tags), lines in runs:
         kind, width = kind_of(int(number))
-        words = whole(reals(b"\n".join(lines)))
+        words = wholes(reals(b"\n".join(lines)))
         if len(words) != len(lines) * (3 + int(tags) + width):
             raise ValueError(f"Expected {width} nodes of {kind} elements (got another number)")
         found.append(_tagged(kind, words.reshape(len(lines), -1), int(tags), 3))
@@ -282,13 +289,13 @@ def cells_of(listing: Listing) -> Cells:
 
 def _placed(listing: Listing) -> list[tuple[str, Numbers]]:
     """All elements with the places of their nodes among the points, in the order of VTK."""
-    order = np.argsort(listing.points, kind="stable")
-    if len(order) and (np.diff(listing.points[order]) == 0).any():
+    index = Index(listing.points)
+    if index.is_repeated:
         raise ValueError("Expected points of different numbers (got several of one); write the mesh again")
     found = []
     for part in listing.elements:
-        places = np.searchsorted(listing.points, part.nodes, sorter=order).clip(max=len(order) - 1)
-        if not len(order) or not np.array_equal(listing.points[order[places]], part.nodes):
+        places = index.find(part.nodes)
+        if (places < 0).any():
             raise ValueError(f"Expected nodes of {part.kind} elements that are in $Nodes (got others)")
-        found.append((part.kind, order[places][:, ORDER.get(part.kind, slice(None))]))
+        found.append((part.kind, places[:, ORDER.get(part.kind, slice(None))]))
     return found

@@ -1,4 +1,4 @@
-"""Gmsh files: meshio gives fields to points and cells in their order, and knows neither partitions nor all groups."""
+"""Reading Gmsh files, with partitions, physical groups and fields."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pitgeo.mesh.gmsh.listing import Cells, Listing, cells_of, read_listing
 from pitgeo.mesh.gmsh.words import Numbers, head, sections
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.numbering import Index
 from pitgeo.mesh.raw import Raw
 
 Things = Literal[b"Nodes", b"Elements"]
@@ -124,14 +125,14 @@ def _read_fields(
     """
     found, result = sections(content, kind), dict[str, NDArray[Any]]()
     things = KINDS[kind].decode().lower()
-    order, names = np.argsort(numbers, kind="stable"), field_names(content, kind, notes)
-    if found and len(np.unique(numbers)) < len(numbers):
+    index, names = Index(numbers), field_names(content, kind, notes)
+    if found and index.is_repeated:
         raise ValueError(f"Expected fields on {things} of different numbers (got several of one); save it as .vtu")
     for section in found:
         stored, own, values = _field(section, head(content)[1])
         name = names[stored]
-        places = np.searchsorted(numbers, own, sorter=order).clip(max=max(len(numbers) - 1, 0))
-        if len(own) and (not len(numbers) or not np.array_equal(numbers[order[places]], own)):
+        places = index.find(own)
+        if (places < 0).any():
             strange = np.setdiff1d(own, numbers)[:3].tolist()
             raise ValueError(
                 f"Expected values of {name!r} on {things} that are there (got some on the numbers {strange}); write "
@@ -139,7 +140,6 @@ def _read_fields(
             )
         if name in result:
             notes.append(Note("one of several fields", f"the last of several fields {name!r} is read"))
-        places = order[places] if len(own) else own
         result[name] = _spread(name, places, targets, values, count, notes)
     return result
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pitgeo.mesh.gmsh.listing import cells_of, read_listing
 from pitgeo.mesh.gmsh.reader import KINDS, WHOLE, field_name, field_names
 from pitgeo.mesh.gmsh.words import Numbers, head, sections, spans
+from pitgeo.mesh.numbering import Index
 
 Fields = Mapping[str, NDArray[Any]]
 
@@ -31,7 +32,7 @@ def refusal(path: Path) -> str:
             return f"its version, {version.decode(errors='replace')}, is not known"
         return f"its points and cells are not as the format says: {error}"
     for numbers in (listing.points, listing.numbers):
-        if len(np.unique(numbers)) < len(numbers):
+        if Index(numbers).is_repeated:
             return "points or cells share a number"
     return ""
 

@@ -8,31 +8,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.text_numbers import reals, wholes
+
 Numbers = NDArray[np.int64]
 Type = Literal["int", "size", "real"]
 
 BYTES = {"int": "<i4", "size": "<i8", "real": "<f8"}
-
-
-def reals(text: bytes) -> NDArray[np.float64]:
-    """The numbers of a text.
-
-    Raises:
-        ValueError: If something is no number.
-    """
-    return np.fromstring(text.decode("ascii"), np.float64, sep=" ") if text.strip() else np.zeros(0)
-
-
-def whole(values: NDArray[np.float64]) -> Numbers:
-    """The same as whole numbers.
-
-    Raises:
-        ValueError: If they are not.
-    """
-    found = values.astype(np.int64)
-    if not np.array_equal(found, values):
-        raise ValueError(f"Expected whole numbers (got {values[found != values][0]})")
-    return found
 
 
 class Words(Protocol):
@@ -60,12 +41,12 @@ class AsciiWords:
         if len(found) < count or count < 0:
             raise ValueError("a section ends too early")
         self.place += count
-        return found if kind == "real" else whole(found)
+        return found if kind == "real" else wholes(found)
 
     def rows(self, count: int, width: int) -> tuple[Numbers, NDArray[np.float64]]:
         """The next rows of a whole number and so many real ones."""
         table = self.take("real", count * (1 + width)).reshape(count, 1 + width)
-        return whole(table[:, 0]), table[:, 1:]
+        return wholes(table[:, 0]), table[:, 1:]
 
 
 class BinaryWords:

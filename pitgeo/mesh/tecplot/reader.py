@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import without_repeated_nodes
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.repeated_nodes import without_repeated_nodes
 from pitgeo.mesh.tecplot.text import Records, read_records
 from pitgeo.mesh.tecplot.zones import Part, read_zone
 

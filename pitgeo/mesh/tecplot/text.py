@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.gmsh.words import reals
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.text_numbers import reals
 
 RECORD = re.compile(
     r"^[ \t]*(TITLE|FILETYPE|VARIABLES|ZONE|TEXT|GEOMETRY|CUSTOMLABELS|DATASETAUXDATA|VARAUXDATA|USERREC)\b",

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import known_width
-from pitgeo.mesh.structured import grid_cells
+from pitgeo.mesh.cells import grid_cells
 from pitgeo.mesh.tecplot.text import Zone, numbers
+from pitgeo.mesh.text_numbers import wholes
 
 Numbers = NDArray[np.int64]
 
@@ -79,7 +80,7 @@ def read_zone(zone: Zone, title: str, variables: Sequence[str], before: Sequence
     else:
         columns = list(values[: sum(sizes)].reshape(size, len(own)).T)
     if wanted:
-        nodes = _whole(values[sum(sizes) : total], "nodes of cells").reshape(nodes.shape) - 1
+        nodes = wholes(values[sum(sizes) : total], "numbers as nodes of cells").reshape(nodes.shape) - 1
     elif not is_ordered:
         nodes = _source(head["CONNECTIVITYSHAREZONE"], before, "CONNECTIVITYSHAREZONE").nodes
     if nodes.size and (nodes.min() < 0 or nodes.max() >= size):
@@ -173,17 +174,11 @@ def _source(text: str, before: Sequence[Part], key: str) -> Part:
     return before[number - 1]
 
 
-def _whole(values: NDArray[np.float64], what: str) -> Numbers:
-    if not np.array_equal(values, np.rint(values)):
-        raise ValueError(f"Expected whole numbers as {what} (got {values[values != np.rint(values)][0]})")
-    return values.astype(np.int64)
-
-
 def _typed(values: NDArray[np.float64], number: int, types: str) -> NDArray[Any]:
     names = [name for word in re.sub(r"[(),]", " ", types.upper()).split() for name in _repeated(word)]
     if number >= len(names) or names[number] not in TYPES:
         return values
-    return _whole(values, f"values of type {names[number]}").astype(TYPES[names[number]])
+    return wholes(values, f"numbers as values of type {names[number]}").astype(TYPES[names[number]])
 
 
 def _repeated(word: str) -> list[str]:

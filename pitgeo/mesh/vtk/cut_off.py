@@ -29,9 +29,9 @@ def doubt_ply(path: Path, points: int, cells: int) -> str:
     if head is None:
         return "it has no head of a PLY file"
     counts = {name: int(count) for name, count in re.findall(rb"^element\s+(\w+)\s+(\d+)", head.group(1), re.MULTILINE)}
-    for name, there, what in ((b"vertex", points, "points"), (b"face", cells, "faces")):
-        if counts.get(name, there) != there:
-            return f"its head says {counts[name]} {what}, and {there} are there"
+    for name, count, what in ((b"vertex", points, "points"), (b"face", cells, "faces")):
+        if counts.get(name, count) != count:
+            return f"its head says {counts[name]} {what}, and {count} are there"
     return ""
 
 

@@ -94,8 +94,8 @@ def parts_of(data: Any, name: str = "") -> list[tuple[str, Any]]:
         key = importlib.import_module("vtkmodules.vtkCommonDataModel").vtkCompositeDataSet.NAME()
         found = []
         for number in range(data.GetNumberOfPartitionedDataSets()):
-            facts = data.GetMetaData(number) if data.HasMetaData(number) else None
-            own = facts.Get(key) if facts is not None and facts.Has(key) else ""
+            metadata = data.GetMetaData(number) if data.HasMetaData(number) else None
+            own = metadata.Get(key) if metadata is not None and metadata.Has(key) else ""
             found += parts_of(data.GetPartitionedDataSet(number), own or name)
         return found
     if data.IsA("vtkPartitionedDataSet"):

@@ -82,8 +82,8 @@ def _whole(path: Path, reader: Any) -> list[tuple[str, Any]]:
 def _times(reader: Any) -> tuple[float, ...]:
     """The times that a file holds, as its reader says."""
     key = importlib.import_module("vtkmodules.vtkCommonExecutionModel").vtkStreamingDemandDrivenPipeline.TIME_STEPS()
-    facts = reader.GetOutputInformation(0)
-    return tuple(facts.Get(key)) if facts is not None and facts.Has(key) else ()
+    metadata = reader.GetOutputInformation(0)
+    return tuple(metadata.Get(key)) if metadata is not None and metadata.Has(key) else ()
 
 
 def _pieces(path: Path, reader: Any) -> list[tuple[str, Any]]:

@@ -90,7 +90,7 @@ def read_grid(grids: Sequence[Element]) -> Raw:
 
 
 def _add(raw: Raw, part: Element, name: str, place: str, blocks: Sequence[Block]) -> None:
-    """Add a field, a set or a fact."""
+    """Add a field, a set, or a value of the whole mesh."""
     if part.get("ItemType") == "FiniteElementFunction":
         raise ValueError(
             f"{name!r} is a checkpoint of dolfin's XDMFFile.write_checkpoint, which holds coefficients, not values at "

@@ -1,7 +1,8 @@
-"""Cells with repeated nodes, by which formats with one type of cell hold others: a quad may be a triangle."""
+"""Cells as arrays of nodes: those of structured grids, those listed twice, and those with repeated nodes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,69 @@ from numpy.typing import NDArray
 from pitgeo.mesh.cell_types import SHAPES
 from pitgeo.mesh.notes import Note
 
+Numbers = NDArray[np.int64]
+
 FACES = SHAPES["hexahedron"].faces
 EDGES = set(map(frozenset, SHAPES["hexahedron"].edges))
 
-Numbers = NDArray[np.int64]
+
+def grid_cells(sizes: Sequence[int]) -> tuple[str, Numbers]:
+    """Type and nodes of the cells of a grid, whose points and cells are numbered with the first axis running fastest.
+
+    Axes of a single point count for nothing.
+
+    Args:
+        sizes: Points along every axis.
+
+    Example:
+        >>> grid_cells([3, 1, 2])
+        ('quad', array([[0, 1, 4, 3],
+               [1, 2, 5, 4]]))
+    """
+    own = [size for size in sizes if size != 1]
+    numbers = np.arange(np.prod(own, dtype=np.int64)).reshape(own[::-1])
+    corners = [numbers]
+    for axis in reversed(range(numbers.ndim)):
+        low = [np.take(part, range(part.shape[axis] - 1), axis) for part in corners]
+        high = [np.take(part, range(1, part.shape[axis]), axis) for part in corners]
+        corners = [*low, *(reversed(high) if len(corners) == 2 else high)]
+    kind = ("vertex", "line", "quad", "hexahedron")[len(own)]
+    return kind, np.stack([part.ravel() for part in corners], 1)
+
+
+def first_of(blocks: Sequence[tuple[int, Numbers]]) -> Numbers:
+    """For every cell the number of the first cell with the same dimension and nodes, in any order, ``[cells]``.
+
+    Args:
+        blocks: Dimension and nodes ``[cells, nodes]`` of the cells of every block.
+
+    Example:
+        >>> first_of([(2, np.array([[0, 1, 2], [1, 2, 3]])), (2, np.array([[2, 0, 1]]))])
+        array([0, 1, 0])
+    """
+    sizes = [len(nodes) for _, nodes in blocks]
+    starts = np.cumsum([0, *sizes])
+    result = np.arange(starts[-1])
+    for key in {(axes, nodes.shape[1]) for axes, nodes in blocks if len(nodes)}:
+        chosen = [
+            (start, nodes)
+            for start, (axes, nodes) in zip(starts, blocks, strict=False)
+            if len(nodes) and (axes, nodes.shape[1]) == key
+        ]
+        numbers = np.concatenate([np.arange(start, start + len(nodes)) for start, nodes in chosen])
+        rows = np.sort(np.concatenate([nodes for _, nodes in chosen]), axis=1)
+        order = np.lexsort(rows.T)  # stable: of equal rows, the first comes first
+        changes = np.ones(len(rows), bool)
+        changes[1:] = (rows[order[1:]] != rows[order[:-1]]).any(1)
+        leaders = order[np.flatnonzero(changes)][np.cumsum(changes) - 1]
+        result[numbers[order]] = numbers[leaders]
+    return result
 
 
 def without_repeated_nodes(kind: str, nodes: Numbers, notes: list[Note]) -> list[tuple[str, Numbers, Numbers]]:
     """Blocks of cells, their nodes, and the number of the cell that each comes from.
+
+    Formats with one type of cell hold others by repeated nodes.
 
     A quad becomes a triangle, a hexahedron a tetrahedron, pyramid or wedge, where its nodes are theirs. Others with
     repeated nodes stay what they are.
