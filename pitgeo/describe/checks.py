@@ -10,20 +10,23 @@ from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
-from pitgeo.describe.cell_checks import (
+from pitgeo.describe.field import Field
+from pitgeo.describe.file_checks import (
     degenerate_cells,
     duplicates,
     files_text,
+    moving_meshes,
     of,
     orphans,
+    partial_fields,
     repeated_cells,
+    series_among_meshes,
     turned_cells,
     turned_files,
+    uneven_steps,
 )
-from pitgeo.describe.field import Field
 from pitgeo.describe.file_summary import FileSummary, Place
 from pitgeo.describe.offsets import field_offsets
-from pitgeo.describe.series_checks import moving_meshes, partial_fields, series_among_meshes, uneven_steps
 
 FEW = 20
 """Files; with fewer, a test error says little."""

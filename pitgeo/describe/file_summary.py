@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.describe.cells import CellFlaws, flaws
-from pitgeo.describe.orientation import Orientation, orientation
+from pitgeo.describe.cells import CellFlaws, Orientation, flaws, orientation
 from pitgeo.describe.roles import Role, role_of
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension

@@ -5,8 +5,9 @@
    of pitgeo (:data:`OWN`), meshio (:func:`_by_meshio`) and VTK (:func:`_by_vtk`). If one fails, the next one is tried.
    Readers that may crash or hang run in a process of their own, see :mod:`pitgeo.mesh.apart`.
 3. A reader that finds several zones, parts or pieces puts them together by :func:`pitgeo.mesh.pieces.join`.
-4. :func:`~pitgeo.mesh.ghosts.without_ghosts` removes ghost cells, and :meth:`Raw.mesh <pitgeo.mesh.raw.Raw.mesh>` checks
-   the arrays and makes the mesh: in its true dimension, in the machine's byte order, with its named sets.
+4. :func:`~pitgeo.mesh.ghosts.without_ghosts` removes ghost cells.
+5. :meth:`Raw.mesh <pitgeo.mesh.raw.Raw.mesh>` checks the arrays and makes the mesh: in its true dimension, in the
+   machine's byte order, with its named sets.
 """
 
 from __future__ import annotations

@@ -6,11 +6,12 @@ import pytest
 from pitgeo.geometry.sizes import cell_sizes
 from pitgeo.mesh import read_mesh
 from pitgeo.mesh.reading import read_with
-from tests.mesh.ensight_files import CORNERS, FORMS, Words, geometry, variable, write
+from tests.mesh.ensight_files import FORMS, Words, geometry, variable, write
+from tests.mesh.helpers import CUBE, listed_cells
 
 TWO = [
-    (1, "left body", CORNERS, [("hexa8", [range(8)]), ("quad4", [[0, 1, 2, 3]])]),
-    (7, "right", np.add(CORNERS, [1, 0, 0]), [("tetra4", [[0, 1, 3, 4], [1, 2, 3, 6]])]),
+    (1, "left body", CUBE, [("hexa8", [range(8)]), ("quad4", [[0, 1, 2, 3]])]),
+    (7, "right", np.add(CUBE, [1, 0, 0]), [("tetra4", [[0, 1, 3, 4], [1, 2, 3, 6]])]),
 ]
 ALL = "scalar vector tensor~symm tensor~asym".replace("~", "_").split()
 
@@ -61,7 +62,7 @@ def test_what_is_written_is_read_and_as_vtk_does(tmp_path, form, ids):
     for kind, order in (("vector", slice(None)), ("tensor_symm", turned), ("tensor_asym", slice(None))):
         node, cell = values[kind]
         corners = mesh.points[mesh.cells[0][1][0]]
-        assert np.array_equal(corners, CORNERS)
+        assert np.array_equal(corners, CUBE)
         assert np.allclose(mesh.point_data[f"n{kind}"][mesh.cells[0][1][0]], node[0][:, order], atol=1e-6)
         for mine, theirs in zip(mesh.cell_data[f"e{kind}"], cell, strict=True):
             assert np.allclose(mine, theirs[:, order], atol=1e-6)
@@ -133,7 +134,7 @@ def test_polygons_points_and_ghosts(tmp_path, form):
     parts = [(3, "a", points, [("nsided", sided), ("g_tria3", [[0, 1, 5]])])]
     values = variable([(3, [("nsided", [1, 2, 3, 4]), ("g_tria3", [9])])])
     mesh = read_mesh(write(tmp_path, form, {"run.geo": geometry(parts), "c": values}, ["scalar per element: c c"]))
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
+    assert listed_cells(mesh) == [
         ("polygon", sided[:1]),
         ("polygon", sided[1:3]),
         ("polygon", sided[3:]),
@@ -142,7 +143,7 @@ def test_polygons_points_and_ghosts(tmp_path, form):
     assert any("1 " in note.text and "ghost" in note.text for note in mesh.notes)
     parts = [(3, "a", points, [("point", [[2], [0]]), ("bar2", [[1, 4]])])]
     mesh = read_mesh(write(tmp_path, form, {"run.geo": geometry(parts)}))
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("vertex", [[2], [0]]), ("line", [[1, 4]])]
+    assert listed_cells(mesh) == [("vertex", [[2], [0]]), ("line", [[1, 4]])]
 
 
 def test_polygons_are_as_vtk_reads_them(tmp_path):

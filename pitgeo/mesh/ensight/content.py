@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,44 +22,17 @@ BEGIN, END, INDEX = b"BEGIN TIME STEP", b"END TIME STEP", b"FILE_INDEX"
 """What stands round each of several steps in one file, and at the end of an index of them."""
 
 
-class Content(Protocol):
+class _Named:
     """A file that is read from its start to its end.
 
     Args:
-        place: How far it is read.
-        part: The part that is being read, for messages.
+        name: What it is called in messages.
     """
 
-    place: int
-    part: str
-
-    def wrong(self, expected: str, got: str) -> ValueError:
-        """The error that says what was expected where the file is read."""
-
-    def line(self, what: str) -> str:
-        """The next text, as it is."""
-
-    def word(self) -> str:
-        """The next keyword in small letters, which is not passed over; empty at the end of the file."""
-
-    def skip(self) -> None:
-        """Pass over the keyword."""
-
-    def extents(self) -> None:
-        """Pass over the corners of the box."""
-
-    def wholes(self, count: int, what: str) -> NDArray[np.int64]:
-        """Whole numbers."""
-
-    def reals(self, count: int, what: str) -> NDArray[Any]:
-        """Numbers."""
-
-
-class _Named:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.part = ""
-        self.place = 0
+        self.part = ""  # the part that is being read, for messages
+        self.place = 0  # how far the file is read
 
     def wrong(self, expected: str, got: str) -> ValueError:
         """The error that says what was expected where the file is read."""
@@ -186,6 +159,9 @@ class Bytes(_Named):
         found = np.frombuffer(self.content, self.order + kind, count, self.place)
         self.place += 4 * count
         return found
+
+
+Content = Lines | Bytes
 
 
 def form_of(content: bytes) -> tuple[Form, ...]:

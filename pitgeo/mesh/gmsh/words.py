@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,6 @@ Type = Literal["int", "size", "real"]
 BYTES = {"int": "<i4", "size": "<i8", "real": "<f8"}
 
 
-class Words(Protocol):
-    """Numbers that are taken from the front."""
-
-    def take(self, kind: Type, count: int) -> NDArray[Any]:
-        """The next ones, int64 or float64; a ValueError if there are not so many."""
-        ...
-
-    def rows(self, count: int, width: int) -> tuple[Numbers, NDArray[np.float64]]:
-        """The next rows of a whole number and so many real ones."""
-        ...
-
-
 class AsciiWords:
     """The numbers of a text."""
 
@@ -36,7 +24,7 @@ class AsciiWords:
         self.place = 0
 
     def take(self, kind: Type, count: int) -> NDArray[Any]:
-        """The next ones."""
+        """The next ones, int64 or float64; a ValueError if there are not so many."""
         found = self.numbers[self.place : self.place + count]
         if len(found) < count or count < 0:
             raise ValueError("a section ends too early")
@@ -73,6 +61,10 @@ class BinaryWords:
         table = np.frombuffer(self.section, row, count, self.place)
         self.place += row.itemsize * count
         return table["number"].astype(np.int64), table["values"].astype(np.float64)
+
+
+Words = AsciiWords | BinaryWords
+"""Numbers that are taken from the front."""
 
 
 def head(content: bytes) -> tuple[bytes, bool]:

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.names import each_once
+from pitgeo.mesh.names import decode, each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.vtk import pyvista_extra as _vtk
-from pitgeo.mesh.vtk.texts import texts_from_vtk
 
 INNER = ("Internal", "internalMesh")
 """Names of blocks that are called as what they are in."""
@@ -197,3 +196,24 @@ def _plain(vtk_type: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
             f"tetrahedra in ParaView"
         )
     return kind, nodes
+
+
+def texts_from_vtk(held: Any, notes: list[Note]) -> NDArray[np.str_]:
+    """The texts ``[n]`` or ``[n, components]`` of VTK's array; those that are no UTF-8 are decoded, and noted."""
+    values = [held.GetValue(k) for k in range(held.GetNumberOfValues())]
+    texts = [decode(value) if isinstance(value, bytes) else value for value in values]
+    odd = next(((value, text) for value, text in zip(values, texts, strict=True) if isinstance(value, bytes)), None)
+    if odd:
+        notes.append(Note("decoded", f"the text {odd[0]!r} is no UTF-8 and read as {odd[1]!r}"))
+    width = held.GetNumberOfComponents()
+    return np.array(texts, np.str_).reshape((-1, width) if width > 1 else (-1,))
+
+
+def texts_to_vtk(values: NDArray[np.str_], name: str) -> Any:
+    """VTK's array of texts ``[n]`` or ``[n, components]``."""
+    made = importlib.import_module("vtkmodules.vtkCommonCore").vtkStringArray()
+    made.SetName(name)
+    made.SetNumberOfComponents(values.shape[1] if values.ndim == 2 else 1)
+    for text in values.ravel().tolist():
+        made.InsertNextValue(text)
+    return made

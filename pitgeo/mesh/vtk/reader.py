@@ -18,8 +18,7 @@ from pitgeo.mesh.names import DECODED, is_misencoded, tidy_xml
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.vtk.grids import ORDER, parts_of, pyvista, quiet, raw_of
-from pitgeo.mesh.vtk.texts import texts_to_vtk
+from pitgeo.mesh.vtk.grids import ORDER, parts_of, pyvista, quiet, raw_of, texts_to_vtk
 
 PIECES = (".vtu", ".pvtu", ".vtp", ".pvtp")
 """Endings of files that may hold, or name, several pieces of one grid."""

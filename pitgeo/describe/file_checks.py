@@ -1,11 +1,12 @@
-"""What could go wrong with the points and cells of meshes: one small check a function."""
+"""What could go wrong with the points, cells and time steps of files: one small check a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from pitgeo.describe.cells import turned_over
 from pitgeo.describe.file_summary import FileSummary
-from pitgeo.describe.orientation import turned_over
+from pitgeo.mesh.step_numbers import step_range
 
 
 def orphans(meshes: Sequence[FileSummary]) -> Iterator[str]:
@@ -43,6 +44,51 @@ def turned_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
         yield (
             f"{found[0].label}: the corners of its cells go round the other way than in most files{of(found, meshes)}: "
             f"normals of open surfaces point the other way, and vectors along them; turn the faces as in the others"
+        )
+
+
+def moving_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """Points that move, and cells that change: no time series for a model."""
+    found = [mesh for mesh in meshes if mesh.series and mesh.series.changed]
+    if found:
+        series = found[0].series
+        reason = series.changed if series else ""
+        yield f"the mesh changes over time{of(found, meshes)}, which training refuses: {reason}"
+
+
+def uneven_steps(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """Steps of different lengths, which a model from one step to the next takes for one."""
+    series = [(mesh, mesh.series.lengths) for mesh in meshes if mesh.series]
+    every = step_range([length for _, lengths in series for length in lengths])
+    if every is None:
+        return
+    own = [(mesh, found) for mesh, lengths in series if (found := step_range(lengths))]
+    mesh, (low, high) = own[0] if own else (series[0][0], every)
+    where = f"within {len(own)} of {len(series)} series, first in {mesh.label}" if own else "from series to series"
+    yield (
+        f"time steps are not of one length ({low:g} to {high:g} {where}), but a model learns from one step to the "
+        f"next; leave steps out, or interpolate to equal ones"
+    )
+
+
+def partial_fields(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """Fields that are not at every step."""
+    found: dict[tuple[str, str], tuple[str, int]] = {}
+    for mesh in meshes:
+        for key, step in (mesh.series.partial if mesh.series else {}).items():
+            found.setdefault(key, (mesh.label, step))
+    for (place, name), (label, step) in found.items():
+        yield f"field {name!r} of {place} is not at every step, or is another there (first at step {step} of {label})"
+
+
+def series_among_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """Files of both kinds, which cannot be in one data set."""
+    series = [mesh for mesh in meshes if mesh.series]
+    single = [mesh for mesh in meshes if not mesh.series]
+    if series and single:
+        yield (
+            f"time series ({len(series)} files, first {series[0].label}) among single meshes ({len(single)}, first "
+            f"{single[0].label}); train on the files of one kind"
         )
 
 
