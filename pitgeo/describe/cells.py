@@ -1,4 +1,4 @@
-"""Length, area or volume of cells, and which way round most of them run, from their corners."""
+"""Length, area or volume and orientation of cells, from their corners."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def measures(name: str, corners: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 @dataclass(frozen=True)
 class Orientation:
-    """Which way round most cells run.
+    """The orientation of most cells.
 
     Args:
         sign: 1 or -1 for the sign of areas in the plane, of volumes, or of the volume inside a closed surface; 0 for
@@ -105,7 +105,7 @@ class Orientation:
 
 
 def orientation(mesh: Mesh) -> Orientation:
-    """Which way round the cells of the highest dimension run.
+    """The orientation of most cells of the highest dimension.
 
     Example:
         >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -145,7 +145,7 @@ def _is_closed(points: NDArray[np.float64], faces: Sequence[NDArray[np.int64]]) 
 
 
 def turned_over(found: Sequence[Orientation]) -> Iterator[int]:
-    """Numbers of those that run the other way round than most of the same kind."""
+    """Numbers of the meshes that are oriented unlike most meshes of the same kind."""
     signs = [one.sign for one in found]
     fewer = min((1, -1), key=signs.count)
     if signs.count(-fewer) > signs.count(fewer):

@@ -1,6 +1,6 @@
-"""What could go wrong when training on a set of meshes: one small check a function, and two tables of them.
+"""Checks of a set of meshes before training: one function each, and two tables of them.
 
-A check sees the summaries of all files that could be read, and says nothing where all is well.
+A check gets the summaries of all readable files, and yields nothing if all is well.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def oblique_planes(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def extents(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Millimetres and metres."""
+    """Coordinates in different units, such as millimetres and metres."""
     groups = two_groups([mesh.extent for mesh in meshes], meshes)
     if groups:
         small, large, ratio = groups
@@ -116,7 +116,7 @@ def unwritable_formats(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def two_places(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """A name that means two fields."""
+    """A name that points and cells share."""
     places: dict[str, dict[Place, FileSummary]] = {}
     for mesh in meshes:
         for field in mesh.fields:
@@ -139,7 +139,7 @@ def missing(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def components(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """A vector here, a scalar there."""
+    """A field with different numbers of components."""
     if len(field.components) < 2:
         return None
     first = {own.components: mesh.label for mesh, own in reversed(field.found)}
@@ -147,7 +147,7 @@ def components(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def not_finite(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Values that no training survives."""
+    """Values that are not finite."""
     found = [(mesh, own) for mesh, own in field.found if own.bad]
     if not found:
         return None
@@ -159,7 +159,7 @@ def not_finite(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def text(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Values that are no numbers."""
+    """Values that are not numbers."""
     for mesh, own in field.found:
         if not own.is_number:
             return f"not numbers ({own.dtype} in {mesh.label}): neither an input nor a target"
@@ -167,7 +167,7 @@ def text(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def constant(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """One value everywhere: nothing to learn, and no information. Numbers of groups in a file's head are no news."""
+    """One value in all files; group numbers that Gmsh stores as field data are not reported."""
     is_known = field.place == "mesh" and (len(meshes) == 1 or not field.is_float)
     if is_known or not field.is_constant:
         return None
@@ -177,7 +177,7 @@ def constant(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def at_rest(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Zero throughout in some files, as without a load or at the first time: no error is relative to zero."""
+    """Zero throughout in some files, where no relative error is defined."""
     found = [mesh for mesh, own in field.found if own.low and not any((*own.low, *own.high))]
     is_input = all(own.low == own.high for own in field.in_files)  # one value a file
     if field.place == "mesh" or not field.is_float or is_input or not found:
@@ -189,7 +189,7 @@ def at_rest(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def field_units(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Pascal and megapascal."""
+    """Values in different units, such as pascal and megapascal."""
     pairs = [(mesh, own.scale) for mesh, own in field.found]
     groups = two_groups([scale for _, scale in pairs], pairs)
     if groups is None:
@@ -202,7 +202,7 @@ def field_units(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def logarithm(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Positive values over many decades: a loss sees the largest alone."""
+    """Positive values over many decades, of which a loss weighs the largest most."""
     wide = [(low, high) for low, high in field.ranges if low > 0 and high > DECADES * low]
     if not field.is_float or field.whole or not wide:
         return None
@@ -212,7 +212,7 @@ def logarithm(field: Field, meshes: Sequence[FileSummary]) -> str | None:
 
 
 def category(field: Field, meshes: Sequence[FileSummary]) -> str | None:
-    """Numbers that are names, as of materials. A mask of 0 and 1 is fine as it is."""
+    """Whole numbers that may stand for categories, such as materials; a mask of 0 and 1 is fine."""
     values = field.whole
     if len(values) < 2 or values == {0.0, 1.0} or sum(own.count for own in field.in_files) < 4 * len(values):
         return None
@@ -258,7 +258,7 @@ FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[FileSummary]], str | None]]
 
 
 def run_checks(meshes: Sequence[FileSummary], fields: Sequence[Field]) -> Iterator[tuple[str, str]]:
-    """Name and finding of every check that has something to say: first on meshes, then field by field."""
+    """Name and text of every finding: first of the mesh checks, then field by field."""
     for name, check in MESH_CHECKS.items():
         for finding in check(meshes):
             yield name, finding
@@ -270,7 +270,7 @@ def run_checks(meshes: Sequence[FileSummary], fields: Sequence[Field]) -> Iterat
 
 
 def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], list[T], float] | None:
-    """Items of small and of large size, and the ratio of the median sizes, if there are two such groups.
+    """Small items, large items, and the ratio of their median sizes, if there are two such groups.
 
     The sizes are split at the widest gap (of ratios). Sizes of zero have no unit and are left out.
 

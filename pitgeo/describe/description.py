@@ -1,4 +1,4 @@
-"""From mesh files to what is in them."""
+"""Description of a set of mesh files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SeriesSummary:
 
 @dataclass(frozen=True)
 class Description:
-    """What is in a set of mesh files.
+    """The content of a set of mesh files.
 
     Args:
         files: Files that could be read.
@@ -127,12 +127,12 @@ class Description:
     series: SeriesSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as dictionaries, tuples, strings and numbers, none of them NaN or infinite: fit for JSON."""
+        """The description as dictionaries, tuples, strings and finite numbers, ready for JSON."""
         return asdict(self)
 
 
 def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], Any] = iter) -> Description:
-    """Look through mesh files, one at a time: what is in them, and what could go wrong when training on them.
+    """Describe mesh files, which are read one at a time: their content, and possible problems in training.
 
     Args:
         paths: Mesh files, patterns such as ``"cases/*.vtu"``, and folders with mesh files.

@@ -25,7 +25,7 @@ class Field:
 
     @property
     def in_files(self) -> list[FileField]:
-        """What it is in each file."""
+        """The field in each file."""
         return [own for _, own in self.found]
 
     @property
@@ -75,13 +75,13 @@ class Field:
 
     @property
     def role(self) -> Role:
-        """What it is in every file beside a result."""
+        """The role that the field has in every file; empty if there is none or several."""
         roles = {own.role for own in self.in_files}
         return roles.pop() if len(roles) == 1 else ""
 
     @property
     def whole(self) -> frozenset[float]:
-        """The different values, if all are whole and they are few; else empty."""
+        """The different values, if all are whole and there are at most :data:`MANY`; else empty."""
         together: frozenset[float] = frozenset()
         for own in self.in_files:
             if own.whole is None:

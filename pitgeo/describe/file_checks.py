@@ -1,4 +1,4 @@
-"""What could go wrong with the points, cells and time steps of files: one small check a function."""
+"""Checks of the points, cells and time steps of files: one function each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pitgeo.mesh.step_numbers import step_range
 
 
 def orphans(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Points of no cell, such as centres of arcs: often without a meaningful value."""
+    """Points of no cell, such as centers of arcs, whose values are often meaningless."""
     yield from _counted(
         meshes, lambda mesh: mesh.orphans, "points that belong to no cell; their values may mean nothing"
     )
@@ -38,7 +38,7 @@ def turned_cells(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def turned_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Files whose cells run the other way round than those of the others."""
+    """Files whose cells are oriented unlike those of the others."""
     found = [meshes[number] for number in turned_over([mesh.orientation for mesh in meshes])]
     if found:
         yield (
@@ -48,7 +48,7 @@ def turned_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def moving_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Points that move, and cells that change: no time series for a model."""
+    """Series whose points move or whose cells change, which a model cannot learn."""
     found = [mesh for mesh in meshes if mesh.series and mesh.series.changed]
     if found:
         series = found[0].series
@@ -57,7 +57,7 @@ def moving_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def uneven_steps(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Steps of different lengths, which a model from one step to the next takes for one."""
+    """Time steps of different lengths, which a step-to-step model treats as equal."""
     series = [(mesh, mesh.series.lengths) for mesh in meshes if mesh.series]
     every = step_range([length for _, lengths in series for length in lengths])
     if every is None:
@@ -99,7 +99,7 @@ def _counted(meshes: Sequence[FileSummary], number: Callable[[FileSummary], int]
 
 
 def of(found: Sequence[object], meshes: Sequence[FileSummary]) -> str:
-    """In how many of the files, where there are several."""
+    """The number of files concerned, if there are several files."""
     return f" (in {len(found)} of {files_text(len(meshes))})" if len(meshes) > 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""What is kept of one mesh file: a few numbers, so that a set of any size fits in memory."""
+"""Summary of one mesh file: a few numbers, so that a set of any size fits in memory."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class FileSeries:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """One file.
+    """The summary of one file.
 
     Args:
         label: Its name in messages.
@@ -143,7 +143,7 @@ class FileSummary:
 
 
 def summarize_mesh(mesh: Mesh, path: Path, label: str) -> FileSummary:
-    """Look at a mesh once.
+    """Summarize a mesh.
 
     Raises:
         ValueError: If blocks of cells have a field with different numbers of components.
@@ -186,7 +186,7 @@ def summarize_mesh(mesh: Mesh, path: Path, label: str) -> FileSummary:
 
 
 def summarize_field(place: Place, name: str, values: NDArray[Any]) -> FileField:
-    """Look at the values ``[count, components]`` of a field once."""
+    """Summarize the values ``[count, components]`` of a field."""
     count, components = values.shape
     if values.dtype.kind not in "fiub":
         return FileField(place, name, components, str(values.dtype), is_number=False, count=count)
@@ -213,7 +213,7 @@ def summarize_field(place: Place, name: str, values: NDArray[Any]) -> FileField:
 
 
 def fields_of(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
-    """Every field as ``[count, components]``, one after the other; those without a value are left out."""
+    """Every field as ``[count, components]``; fields without a value are left out."""
     for name, values in mesh.point_data.items():
         yield "points", name, np.asarray(values).reshape(len(mesh.points), -1)
     for name, blocks in mesh.cell_data.items():

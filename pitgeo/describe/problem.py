@@ -1,4 +1,4 @@
-"""Which kind of problem a set of meshes is, and which of its fields are inputs and which targets."""
+"""The kind of problem that a set of meshes poses, with its inputs and targets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NO_POD = "the configuration below"
 
 @dataclass
 class Problem:
-    """What to train on.
+    """The files, inputs and targets to train on.
 
     Args:
         files: The files of one kind.
@@ -73,7 +73,7 @@ class Problem:
         return self.kind == "series" or bool(self.meshes[0].series)
 
     def names_of(self, key: Literal["inputs", "targets"]) -> list[str]:
-        """Names for a configuration, which say where a field is when a name is two fields."""
+        """Names for a configuration, with a prefix where points and cells share a name."""
         start = {"points": "point:", "cells": "cell:", "mesh": ""}
         fields: list[Field] = getattr(self, key)
         found = [start[one.place] * (one.name in self.names) + one.name for one in fields]
@@ -81,7 +81,7 @@ class Problem:
 
 
 def find_problem(files: Sequence[Path], meshes: Sequence[FileSummary]) -> Problem:
-    """Sort the fields of files that can be trained on together: the most frequent kind of them."""
+    """Select the files of the most frequent kind, and sort their fields into inputs and targets."""
     files, meshes, comments = _of_one_kind(files, meshes)
     fields = collect_fields(meshes)
     problem = Problem(files, meshes, _kind(meshes), comments=comments)
@@ -108,7 +108,7 @@ def find_problem(files: Sequence[Path], meshes: Sequence[FileSummary]) -> Proble
 def _of_one_kind(
     files: Sequence[Path], meshes: Sequence[FileSummary]
 ) -> tuple[list[Path], list[FileSummary], list[str]]:
-    """The files of the most frequent kind, series or meshes of one dimension, and what to say of the others."""
+    """The files of the most frequent kind (series, or meshes of one dimension), and comments on the others."""
     kinds = [(mesh.series is not None, mesh.dimension) for mesh in meshes]
     most = Counter(kinds).most_common(1)[0][0]
     pairs = [(file, mesh) for file, mesh, kind in zip(files, meshes, kinds, strict=True) if kind == most]
@@ -131,7 +131,7 @@ def _kind(meshes: Sequence[FileSummary]) -> Kind:
 
 
 def _fitting(fields: Sequence[Field], meshes: Sequence[FileSummary]) -> tuple[list[Field], dict[str, list[str]]]:
-    """Fields that a model can learn from or learn, and the names of the other ones of points by the reason."""
+    """Fields that can be inputs or targets, and the names of other point fields by the reason."""
     partial = {key for mesh in meshes if mesh.series for key in mesh.series.partial}
     found: list[Field] = []
     left_out: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ def _fitting(fields: Sequence[Field], meshes: Sequence[FileSummary]) -> tuple[li
 
 
 def _unfit(one: Field, count: int) -> str | None:
-    """Why a field is neither an input nor a target."""
+    """The reason why a field is neither an input nor a target; ``None`` if it may be."""
     can_be_whole = one.place == "mesh" or one.is_mark or one.is_parameter
     reasons = {
         "not in every file": len(one.found) < count,
@@ -161,7 +161,7 @@ def _unfit(one: Field, count: int) -> str | None:
 
 
 def _is_input(one: Field, meshes: Sequence[FileSummary]) -> bool:
-    """Numbers of the mesh, marks of sets, and in series what stays the same."""
+    """Whether a field is an input: a number of the mesh, a mark of a set, or constant in all series."""
     if one.place == "mesh" or one.is_mark or (one.is_parameter and len(meshes) > 1):
         return True
     series = [mesh.series for mesh in meshes if mesh.series]

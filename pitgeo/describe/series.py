@@ -30,7 +30,7 @@ Fields = dict[tuple[Place, str], tuple[FileField, bytes]]
 
 
 def summarize_series(series: Series, path: Path, label: str, files: int) -> tuple[FileSummary, list[Note]]:
-    """Look at the steps of a series once: at all if they are few, else at the first, the middle and the last.
+    """Summarize a series from all its steps, or from the first, middle and last of many.
 
     Args:
         series: The series.

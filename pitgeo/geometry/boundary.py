@@ -49,7 +49,7 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
-    """The pieces of the faces that belong to one cell only, and are no seam of the pieces of the mesh."""
+    """The flat pieces of the boundary faces, without seams between the pieces of the mesh."""
     parts = [boundary_faces(weld(mesh.points, part, "apart")) for part in by_piece(mesh, top)]
     if len(parts) > 1:
         parts = without_seams(mesh.points, parts)
@@ -58,7 +58,7 @@ def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
 
 
 def _off_others(points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
-    """The faces of several pieces without those whose center lies on a face of another piece: where nodes hang."""
+    """The faces of several pieces without those on a face of another piece, as at hanging nodes."""
     found: list[NDArray[np.int64]] = []
     for number, own in enumerate(faces):
         others = [part for other, parts in enumerate(faces) if other != number for part in parts if len(part)]
@@ -94,7 +94,7 @@ def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray
 
 
 def with_marked(mesh: Mesh, name: str) -> Mesh:
-    """A copy that has a field of zeros and ones as a set too, unless there is a set of that name.
+    """A copy with a field of zeros and ones as an additional set, unless the name is taken by a set.
 
     Raises:
         ValueError: If there is such a field alone, and it has other values.
@@ -117,7 +117,7 @@ def with_marked(mesh: Mesh, name: str) -> Mesh:
 
 
 def is_mark(values: NDArray[Any]) -> bool:
-    """Whether these are zeros and ones, one a point or cell, of whichever type."""
+    """Whether all values are 0 or 1, one a point or cell, of any type."""
     values = np.asarray(values)
     return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())
 

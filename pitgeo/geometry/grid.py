@@ -1,4 +1,4 @@
-"""A mesh as PyVista sees it."""
+"""Meshes as grids of PyVista."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unit normals of surfaces in space and of curves in the plane, oriented alike, outward of what is closed."""
+"""Unit normals of surfaces in space and curves in the plane, consistently oriented, outward if closed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _area(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 def _orientation(
     pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64], where: str
 ) -> NDArray[np.float64]:
-    """1 or -1 for each piece: whether to turn it over.
+    """The sign, 1 or -1, that orients each piece.
 
     Two pieces that share a side, and no third does, are oriented alike if they run through it in opposite directions.
     With every piece standing twice in a graph, as it is and turned over, and edges between the sides of a surface, the
@@ -117,10 +117,8 @@ def _orientation(
     return signs * np.where(choice < 0, -1.0, 1.0)[part]
 
 
-def _sides(
-    pieces: Sequence[NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """The sides of all pieces: whose it is, its number (one for both neighbors), and in which direction it runs."""
+def _sides(pieces: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """The sides of all pieces: owner, number (equal for neighbors) and direction."""
     owners, keys, forwards = [], [], []
     first, points = 0, 1 + max(int(piece.max()) for piece in pieces if piece.size)
     for piece in pieces:
@@ -142,7 +140,7 @@ def _sides(
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At length one; what is zero to rounding becomes zero."""
+    """Vectors of unit length; vectors of zero length up to rounding become zero."""
     lengths = np.sqrt((vectors**2).sum(1, keepdims=True))
     real = lengths > 1e-12 * np.median(lengths[lengths > 0]) if lengths.any() else lengths > 0
     return np.where(real, vectors / np.where(real, lengths, 1.0), 0.0)

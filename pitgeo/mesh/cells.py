@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def grid_cells(sizes: Sequence[int]) -> tuple[str, Numbers]:
 
 
 def first_of(blocks: Sequence[tuple[int, Numbers]]) -> Numbers:
-    """For every cell the number of the first cell with the same dimension and nodes, in any order, ``[cells]``.
+    """The number of the first cell with the same dimension and nodes for every cell, ``[cells]``.
 
     Args:
         blocks: Dimension and nodes ``[cells, nodes]`` of the cells of every block.
@@ -62,12 +63,29 @@ def first_of(blocks: Sequence[tuple[int, Numbers]]) -> Numbers:
         ]
         numbers = np.concatenate([np.arange(start, start + len(nodes)) for start, nodes in chosen])
         rows = np.sort(np.concatenate([nodes for _, nodes in chosen]), axis=1)
-        order = np.lexsort(rows.T)  # stable: of equal rows, the first comes first
-        changes = np.ones(len(rows), bool)
-        changes[1:] = (rows[order[1:]] != rows[order[:-1]]).any(1)
-        leaders = order[np.flatnonzero(changes)][np.cumsum(changes) - 1]
+        order, changes = grouped(rows)
+        leaders = order[np.flatnonzero(changes[:-1])][np.cumsum(changes[:-1]) - 1]
         result[numbers[order]] = numbers[leaders]
     return result
+
+
+def grouped(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+    """A stable order that groups equal rows, and a mask of the starts of groups in it, with the end."""
+    order = np.lexsort(rows.T)
+    starts = np.ones(len(rows) + 1, bool)
+    starts[1:-1] = (rows[order[1:]] != rows[order[:-1]]).any(1)
+    return order, starts
+
+
+def split_by_block(values: NDArray[Any], cells: Sequence[tuple[str, Numbers]]) -> list[NDArray[Any]]:
+    """Values of all cells as one array a block."""
+    return np.split(values, np.cumsum([len(nodes) for _, nodes in cells])[:-1])
+
+
+def members_by_block(members: Numbers, sizes: Sequence[int]) -> list[Numbers]:
+    """Numbers of cells, counted through all blocks, as numbers within every block."""
+    ends = np.cumsum([0, *sizes])
+    return [members[(members >= low) & (members < high)] - low for low, high in pairwise(ends)]
 
 
 def without_repeated_nodes(kind: str, nodes: Numbers, notes: list[Note]) -> list[tuple[str, Numbers, Numbers]]:
@@ -113,7 +131,7 @@ def _names(blocks: list[tuple[str, Any, Any]], kind: str) -> str:
 
 
 def _quad(first: list[int]) -> tuple[str, list[int]]:
-    """What a quad is whose nodes are first at these places, and the places of its nodes."""
+    """Type and node places of a quad; ``first`` is the first place of each node."""
     kept = sorted(set(first))
     return (
         ("triangle", kept) if len(kept) == 3 and first not in ([0, 1, 0, 3], [0, 1, 2, 1]) else ("quad", [0, 1, 2, 3])
@@ -121,7 +139,7 @@ def _quad(first: list[int]) -> tuple[str, list[int]]:
 
 
 def _hexahedron(first: list[int]) -> tuple[str, list[int]]:
-    """The same of a hexahedron."""
+    """Type and node places of a hexahedron; ``first`` is the first place of each node."""
     same = [0, 1, 2, 3, 4, 5, 6, 7]
     distinct = len(set(first))
     for face in FACES:
@@ -145,5 +163,5 @@ def _hexahedron(first: list[int]) -> tuple[str, list[int]]:
 
 
 def _across(corner: int, face: tuple[int, ...]) -> int:
-    """The corner that an edge joins with one of a face, and that is not on the face."""
+    """The corner off a face that an edge joins with a corner of the face."""
     return next(other for other in range(8) if other not in face and frozenset((corner, other)) in EDGES)

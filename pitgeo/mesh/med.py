@@ -96,7 +96,7 @@ def _components(file: h5py.File) -> Iterator[Any]:
 
 
 def _letters(names: Any) -> Any:
-    """Names as numbers of bytes, one row each."""
+    """The bytes of names, one row each."""
     return np.ascontiguousarray(names).view(np.uint8).reshape(len(names), -1)
 
 

@@ -36,7 +36,7 @@ def set_fields(mesh: Mesh) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDA
 
 
 def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[str, Any]]:
-    """Fields apart from the sets among them."""
+    """Split fields into plain fields and sets."""
     rest: dict[str, Values] = {}
     sets: dict[str, Any] = {}
     for name, values in fields.items():

@@ -1,4 +1,4 @@
-"""SU2 files: meshio's reader takes mixed line ends and index columns for coordinates, and gives markers numbers."""
+"""Reader of SU2 files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EMPTY = np.zeros(0, np.int64)
 
 
 def read_su2(path: Path) -> Raw:
-    """Points, cells and markers: the cells of a marker follow those of the field, and are a set of the marker's name.
+    """Read points, cells and markers. The cells of a marker follow those of the field, and are a set of its name.
 
     The cell data ``su2:tag`` is 0 in the field; on a marker it is the number that the marker has for a name, or else
     one more than the marker before.

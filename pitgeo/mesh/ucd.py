@@ -38,7 +38,7 @@ BINARY = "\x07"
 
 
 def is_ucd(text: str) -> bool:
-    """Whether a text begins as these files do: comments, then five whole numbers; or as binary ones."""
+    """Whether a text begins like a UCD file: comments, then five whole numbers; or like a binary one."""
     if text.startswith(BINARY):
         return True
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")

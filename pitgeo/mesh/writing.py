@@ -1,4 +1,4 @@
-"""Writing mesh files whole or not at all."""
+"""Writing of mesh files: complete, or not at all."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def result_name(path: str | Path) -> str:
 
 
 def refusal(path: Path) -> str:
-    """Why results for a file are not written in its own format; empty if they are."""
+    """The reason why results for a file are not written in its own format; empty if they are."""
     return "" if path.suffix.lower() in WRITABLE else copies.refusal(path)
 
 
@@ -108,7 +108,7 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
 
 
 def _source(path: Path, mesh: Mesh) -> Mesh:
-    """The mesh as it is in the file that it came from, of whose format ``path`` must be.
+    """The mesh as it is stored in its own file, whose format ``path`` must have.
 
     Raises:
         ValueError: If no file of this format can be written.
@@ -195,7 +195,7 @@ def _lost(
     cell_data: Mapping[str, NDArray[Any]],
     field_data: Mapping[str, NDArray[Any]],
 ) -> list[str]:
-    """Names of what did not come back from a file as it was written."""
+    """Names of data that differ after reading the file back."""
     point_sets, cell_sets = set_fields(again)
     lost = _differences(point_data, {**again.point_data, **point_sets})
     lost += _differences(cell_data, joined({**again.cell_data, **cell_sets}))
@@ -238,7 +238,7 @@ def _storable_field_data(values: Any) -> NDArray[Any]:
 
 
 def _escaped(name: str, kind: str) -> str:
-    """The name of a field as writers must be given it: those of VTK formats escape nothing."""
+    """The escaped name of a field, since the writers of VTK formats escape nothing."""
     if kind == "vtk":
         return urllib.parse.quote(name, safe=string.punctuation.replace("%", "").replace('"', ""))
     if kind in ("vtu", "vtp"):
@@ -248,7 +248,7 @@ def _escaped(name: str, kind: str) -> str:
 
 
 def _add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
-    """Meshio reads a VTU's field data but does not write it."""
+    """Add field data to a VTU file, which meshio reads but does not write."""
     lines = ["<FieldData>"]
     for name, values in field_data.items():
         width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""

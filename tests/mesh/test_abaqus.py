@@ -50,11 +50,7 @@ def test_sets_of_abaqus_files(tmp_path):
         "Step": [0, 2, 4],
         "Odd": [0, 1, 3, 4],
     }
-    assert listed(mesh.cell_sets) == {
-        "Right half": [[], [0]],
-        "Left": [[0, 1], []],
-        "Both": [[0, 1], [0]],
-    }
+    assert listed(mesh.cell_sets) == {"Right half": [[], [0]], "Left": [[0, 1], []], "Both": [[0, 1], [0]]}
     assert [note.kind for note in mesh.notes] == ["set left out"] and "'Nowhere'" in mesh.notes[0].text
     for ending in ("vtu", "vtk", "xdmf"):
         write_mesh(tmp_path / f"again.{ending}", mesh)
@@ -101,16 +97,14 @@ def test_members_of_sets(tmp_path, text, expected):
 
 def test_quoted_names_keep_their_case(tmp_path):
     mesh = read(
-        tmp_path,
-        ROWS + '*Nset, nset="Wall"\n1\n*Nset, nset=WALL\n2\n*Nset, nset=wall\n3\n*Nset, nset=B\n"Wall"\n',
+        tmp_path, ROWS + '*Nset, nset="Wall"\n1\n*Nset, nset=WALL\n2\n*Nset, nset=wall\n3\n*Nset, nset=B\n"Wall"\n'
     )
     assert listed(mesh.point_sets) == {"Wall": [0], "WALL": [1, 2], "B": [0]}
 
 
 def test_rows_of_elements(tmp_path):
     mesh = read(
-        tmp_path,
-        ROWS + "*Element, type=CPS4, elset=first\n1, 1, 2, 7, 6\n*Elgen, elset=all\n1, 4, 1, 1, 2, 5, 4\n",
+        tmp_path, ROWS + "*Element, type=CPS4, elset=first\n1, 1, 2, 7, 6\n*Elgen, elset=all\n1, 4, 1, 1, 2, 5, 4\n"
     )
     assert listed_cells(mesh) == [("quad", QUADS)]
     assert listed(mesh.cell_sets) == {"first": [[0]], "all": [[*range(8)]]}
@@ -147,10 +141,7 @@ def test_what_is_given_again_counts_last(tmp_path):
     text += "*Node\n4, 0., 1.\n*Element, type=CPS4\n1, 1, 2, 3, 4\n*Elset, elset=a\n1\n"
     mesh = read(tmp_path, text)
     assert mesh.points.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
-    assert listed_cells(mesh) == [
-        ("triangle", [[0, 2, 3]]),
-        ("quad", [[0, 1, 2, 3]]),
-    ]
+    assert listed_cells(mesh) == [("triangle", [[0, 2, 3]]), ("quad", [[0, 1, 2, 3]])]
     assert listed(mesh.cell_sets) == {"a": [[], [0]]}
     assert [note.text[:24] for note in mesh.notes] == ["1 nodes given again; of ", "1 elements given again; "]
 
@@ -162,10 +153,7 @@ def test_coordinates_that_are_left_out_are_zero(tmp_path):
 
 def test_lines_of_three_nodes_have_their_middle_last(tmp_path):
     mesh = read(tmp_path, ROWS + "*Element, type=B22\n1, 1, 2, 3\n*Element, type=B31\n2, 3, 4, 15\n3, 4, 5\n")
-    assert listed_cells(mesh) == [
-        ("line3", [[0, 2, 1]]),
-        ("line", [[2, 3], [3, 4]]),
-    ]
+    assert listed_cells(mesh) == [("line3", [[0, 2, 1]]), ("line", [[2, 3], [3, 4]])]
     assert [note.kind for note in mesh.notes] == ["orientation"]
 
 
@@ -210,10 +198,7 @@ def test_instances_of_parts(tmp_path):
         [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [10, 0, 0], [10, 1, 0], [9, 1, 0], [9, 0, 0], [7, 7, 7]],
         atol=1e-14,
     )
-    assert listed_cells(mesh) == [
-        ("quad", [[0, 1, 2, 3]]),
-        ("quad", [[4, 5, 6, 7]]),
-    ]
+    assert listed_cells(mesh) == [("quad", [[0, 1, 2, 3]]), ("quad", [[4, 5, 6, 7]])]
     assert listed(mesh.point_sets) == {
         "I-1.Set-1": [0],
         "own": [1],

@@ -49,8 +49,7 @@ def test_vectors_are_one_field(tmp_path):
     mesh = cgns.read(
         tmp_path / "x.cgns",
         cgns.quads(
-            cgns.solution("S", dict(zip(names, values, strict=True))),
-            cgns.solution("C", cells, location="CellCenter"),
+            cgns.solution("S", dict(zip(names, values, strict=True))), cgns.solution("C", cells, location="CellCenter")
         ),
         cells=2,
         space=2,

@@ -142,10 +142,7 @@ def test_conditions_of_points_and_sections_of_several_materials(tmp_path):
         cells=9,
     )
     mesh = cgns.read(tmp_path / "x.cgns", held, cells=2, space=2)
-    assert listed(mesh.point_sets) == {
-        "wall": [0, 1, 2, 3],
-        "corner": [0],
-    }
+    assert listed(mesh.point_sets) == {"wall": [0, 1, 2, 3], "corner": [0]}
     assert listed(mesh.cell_sets) == {
         "steel": [[0, 1, 2, 3], [], []],
         "air": [[], [0, 1, 2, 3, 4], []],

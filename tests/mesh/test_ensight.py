@@ -80,10 +80,7 @@ def curved(kind):
         "tetra": ([*square[:3], up], [*triangle, (0, 3), (1, 3), (2, 3)]),
         "pyramid": ([*square, up], [*ring, (0, 4), (1, 4), (2, 4), (3, 4)]),
         "penta": ([*square[:3], *(square[:3] + up)], [*triangle, (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]),
-        "hexa": (
-            [*square, *(square + up)],
-            [*ring, (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)],
-        ),
+        "hexa": ([*square, *(square + up)], [*ring, (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]),
     }[kind]
     corners = np.array(corners, float)
     middles = [corners[list(edge)].mean(0) for edge in edges]
@@ -134,11 +131,7 @@ def test_polygons_points_and_ghosts(tmp_path, form):
     parts = [(3, "a", points, [("nsided", sided), ("g_tria3", [[0, 1, 5]])])]
     values = variable([(3, [("nsided", [1, 2, 3, 4]), ("g_tria3", [9])])])
     mesh = read_mesh(write(tmp_path, form, {"run.geo": geometry(parts), "c": values}, ["scalar per element: c c"]))
-    assert listed_cells(mesh) == [
-        ("polygon", sided[:1]),
-        ("polygon", sided[1:3]),
-        ("polygon", sided[3:]),
-    ]
+    assert listed_cells(mesh) == [("polygon", sided[:1]), ("polygon", sided[1:3]), ("polygon", sided[3:])]
     assert np.concatenate(mesh.cell_data["c"]).tolist() == [1, 2, 3, 4]
     assert any("1 " in note.text and "ghost" in note.text for note in mesh.notes)
     parts = [(3, "a", points, [("point", [[2], [0]]), ("bar2", [[1, 4]])])]

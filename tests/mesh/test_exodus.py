@@ -50,10 +50,7 @@ def test_a_file_is_read_whole(tmp_path, caplog):
     plate(tmp_path / "plate.exo")
     mesh = read_mesh(tmp_path / "plate.exo")
     assert mesh.points.tolist() == PLANE
-    assert listed_cells(mesh) == [
-        ("quad", [[0, 1, 4, 3]]),
-        ("triangle", [[1, 2, 5], [1, 5, 4]]),
-    ]
+    assert listed_cells(mesh) == [("quad", [[0, 1, 4, 3]]), ("triangle", [[1, 2, 5], [1, 5, 4]])]
     assert np.array_equal(mesh.point_data["heat"], NODAL["heat"][0]) and set(mesh.point_data) == {"heat", "v"}
     assert np.array_equal(mesh.point_data["v"], np.stack([NODAL[f"v{axis}"][0] for axis in "XYZ"], 1))
     assert np.isnan(mesh.cell_data["damage"][0]).all()
@@ -70,10 +67,7 @@ def test_a_file_is_read_whole(tmp_path, caplog):
         "side set 101": [0, 1, 2],
         "out (sides)": [2, 5],
     }
-    assert listed(mesh.cell_sets) == {
-        "steel": [[0], []],
-        "pair": [[0], [1]],
-    }
+    assert listed(mesh.cell_sets) == {"steel": [[0], []], "pair": [[0], [1]]}
     assert "the first of 3 time steps" in caplog.text
     distance = geometry_values(mesh, "boundary_distance:inflow", "point")
     assert distance.ravel().tolist() == [0, 1, 2, 0, 1, 2]
@@ -342,10 +336,7 @@ def test_sets_that_share_a_name_are_both_kept(tmp_path):
     blocks = [("QUAD4", [[0, 1, 4, 3]], "steel"), ("TRI3", [[1, 2, 5], [1, 5, 4]], "")]
     exodus_files.write(path, PLANE, blocks, elements=[("steel", [3])])
     sets = read_mesh(path).cell_sets
-    assert listed(sets) == {
-        "steel": [[0], []],
-        "steel (elements)": [[], [1]],
-    }
+    assert listed(sets) == {"steel": [[0], []], "steel (elements)": [[], [1]]}
 
 
 def test_a_set_with_sides_that_are_not_known_is_left_out_whole(tmp_path):

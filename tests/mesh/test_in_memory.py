@@ -71,10 +71,7 @@ def test_a_dictionary_of_everything():
         "cell_sets": {"steel": [[1], []]},
         "w": U + 1,
     })  # fmt: skip
-    assert listed_cells(mesh) == [
-        ("triangle", triangles.tolist()),
-        ("quad", quads.tolist()),
-    ]
+    assert listed_cells(mesh) == [("triangle", triangles.tolist()), ("quad", quads.tolist())]
     assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_data.items()} == {
         "c": [[1, 2], [3]],
         "d": [[4, 5], [6]],

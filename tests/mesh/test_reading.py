@@ -95,10 +95,7 @@ def test_shells_of_nastran_have_nodes_alone(tmp_path):
         "CQUAD4,3,1,9,7,5,3,12\n"
     )
     mesh = written(path, f"BEGIN BULK\n{points}{shells}ENDDATA\n")
-    assert listed_cells(mesh) == [
-        ("triangle", [[0, 1, 2]]),
-        ("quad", [[0, 1, 2, 3], [3, 2, 1, 0]]),
-    ]
+    assert listed_cells(mesh) == [("triangle", [[0, 1, 2]]), ("quad", [[0, 1, 2, 3], [3, 2, 1, 0]])]
 
 
 def test_vertices_in_mixed_xdmf_are_not_misread(tmp_path):

@@ -64,10 +64,7 @@ def test_groups_of_med_files(tmp_path):
     mesh.write(tmp_path / "mesh.med")
     mesh = read_mesh(tmp_path / "mesh.med")
     assert listed(mesh.point_sets) == {"corner": [0, 2], "top": [2]}
-    assert listed(mesh.cell_sets) == {
-        "left": [[0, 1], [0]],
-        "other side": [[1], [0]],
-    }
+    assert listed(mesh.cell_sets) == {"left": [[0, 1], [0]], "other side": [[1], [0]]}
 
 
 def test_empty_blocks_are_dropped_everywhere(tmp_path):

@@ -49,12 +49,7 @@ def test_markers_are_named_sets_and_survive_in_results(tmp_path):
         ("quad", [[1, 2, 5, 4]]),
         ("line", [[0, 1], [1, 2], [2, 5], [5, 4], [4, 3], [3, 0]]),
     ]
-    expected = {
-        "lower wall": [[], [], [0, 1]],
-        "7": [[], [], [2]],
-        "far": [[], [], [3, 4, 5]],
-        "none": [[], [], []],
-    }
+    expected = {"lower wall": [[], [], [0, 1]], "7": [[], [], [2]], "far": [[], [], [3, 4, 5]], "none": [[], [], []]}
     assert listed(mesh.cell_sets) == expected
     assert [part.tolist() for part in mesh.cell_data["su2:tag"]] == [[0, 0], [0], [1, 1, 7, 8, 8, 8]]
     assert geometry_values(mesh, "boundary_distance:lower wall", "point").ravel().tolist() == [0, 0, 0, 1, 1, 1]
@@ -78,11 +73,7 @@ def test_markers_of_several_types_in_space(tmp_path):
     kinds = [kind for kind, _ in mesh.cells]
     assert kinds == ["hexahedron", "pyramid", "quad", "triangle", "vertex"] and mesh.points.tolist() == corners
     members = listed(mesh.cell_sets)
-    assert members == {
-        "skin": [[], [], [0, 1], [0], []],
-        "roof": [[], [], [], [1], []],
-        "probe": [[], [], [], [], [0]],
-    }
+    assert members == {"skin": [[], [], [0, 1], [0], []], "roof": [[], [], [], [1], []], "probe": [[], [], [], [], [0]]}
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,7 @@ load, N
 def test_numbers_in_any_order(tmp_path, name):
     mesh = written(tmp_path / name, FILE)
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0.5], [0, 1, 0], [0, 0, -2]]
-    assert listed_cells(mesh) == [
-        ("triangle", [[0, 1, 2], [0, 2, 3]]),
-        ("line", [[0, 4]]),
-    ]
+    assert listed_cells(mesh) == [("triangle", [[0, 1, 2], [0, 2, 3]]), ("line", [[0, 4]])]
     assert mesh.point_data["T"].tolist() == [3, 1, 2, 5, 4]
     assert mesh.point_data["velocity"].tolist() == [[k, k + 1, k + 2] for k in (30, 10, 20, 50, 40)]
     assert {name: [block.tolist() for block in blocks] for name, blocks in mesh.cell_data.items()} == {

@@ -418,10 +418,7 @@ def test_sets_and_left_out_fields(tmp_path):
     )
     found = read_mesh(write(tmp_path / "m.xdmf", grid(mesh() + more)))
     assert found.point_sets["inlet"].tolist() == [0, 2] and found.cell_sets["hot"][0].tolist() == [1]
-    assert texts(found) == [
-        "'rim', a set of Faces, is left out",
-        "'e', a field of edges, is left out",
-    ]
+    assert texts(found) == ["'rim', a set of Faces, is left out", "'e', a field of edges, is left out"]
 
 
 def test_jumps_at_seams_are_said_where_steps_differ(tmp_path):

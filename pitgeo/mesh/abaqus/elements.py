@@ -65,7 +65,7 @@ def is_shell(name: str) -> bool:
 
 
 def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[int], int]:
-    """Numbers of the elements of a block, their nodes in meshio's order, and how many have a node for orientation more.
+    """Numbers and nodes of the elements of a block, and the number of elements with an extra orientation node.
 
     A line that ends before the element has all its nodes is continued by the next one.
 
@@ -97,17 +97,17 @@ def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[in
 
 
 def element_numbers(block: Block) -> list[int]:
-    """The numbers of elements that are left out: their nodes may be none, or points of the ground."""
+    """Numbers of elements that are left out. Their nodes are not read, since they may be missing."""
     return [whole(fields(line)[0], number, line) for number, line in block.rows]
 
 
 def on_points(block: Block) -> bool:
-    """Whether all elements of a block have two nodes by number: those of connectors may be the ground."""
+    """Whether all elements of a block have two numbered nodes; a connector may lack one, which is then the ground."""
     return all(re.fullmatch(r"\d+\s*,\s*\d+\s*,\s*\d+[\s,]*", line) for _, line in block.rows)
 
 
 def side_places(name: str, kind: str, side: str) -> list[int] | None:
-    """Which nodes of an element are on a side; nothing where that is not known."""
+    """Places of the nodes on a side of an element; ``None`` if the side is unknown."""
     side, sides, shell = label(side), SHAPES[base(kind)].sides, is_shell(name)
     if side in ("SPOS", "SNEG") and (shell or base(kind) == "line"):
         return list(range(known_width(kind)))
@@ -118,7 +118,7 @@ def side_places(name: str, kind: str, side: str) -> list[int] | None:
 
 
 def out_of_order(kind: str, corners_first: NDArray[np.float64]) -> bool:
-    """Whether the nodes in the middle of edges and sides lie elsewhere than their order says, in most cells.
+    """Whether most cells have middle nodes of edges and sides that are not where the node order puts them.
 
     Args:
         kind: The type of the cells.

@@ -1,4 +1,4 @@
-"""What Abaqus generates: steps of numbers, nodes on lines, rows of elements, and the places of instances."""
+"""Abaqus' generated parts: ranges of numbers, nodes on lines, rows of elements, and positions of instances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 
 def steps(row: tuple[int, str]) -> range:
-    """The numbers from a first to a last one, by an increment of 1 or what is given.
+    """The numbers from a first to a last one; the increment is 1 if none is given.
 
     Raises:
         ValueError: If the last one is missing, or is not reached.
@@ -36,7 +36,7 @@ def steps(row: tuple[int, str]) -> range:
 
 
 def nodes(piece: Piece, row: tuple[int, str]) -> Numbers:
-    """Make the nodes on the straight line between two; the numbers of all, with both ends.
+    """Add the nodes on the straight line between two nodes, and return the numbers of all of them.
 
     Raises:
         ValueError: If an end is not there, the increment does not lead from one to the other, or the line is an arc.
@@ -56,7 +56,7 @@ def nodes(piece: Piece, row: tuple[int, str]) -> Numbers:
 
 
 def elements(piece: Piece, row: tuple[int, str]) -> Numbers:
-    """Make rows and layers of elements from the first one; the numbers of all, the first one among them.
+    """Add rows and layers of copies of an element, and return the numbers of all of them.
 
     Raises:
         ValueError: If that one is not there, there are more elements than nodes, or increments are missing.
@@ -91,7 +91,7 @@ def elements(piece: Piece, row: tuple[int, str]) -> Numbers:
 
 
 def placing(block: Block) -> tuple[Vector | None, Vector | None]:
-    """The rotation and the shift of an instance: it is moved first, and then turned about an axis.
+    """Rotation and shift of an instance, which Abaqus moves first and then rotates about an axis.
 
     Raises:
         ValueError: If the data lines are others than a translation, and an axis with an angle.

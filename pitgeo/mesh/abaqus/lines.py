@@ -66,7 +66,7 @@ class Block:
 
 
 def fields(line: str) -> list[str]:
-    """What stands between the commas, without blanks around; commas in quotes part nothing."""
+    """The fields of a line between its commas, stripped; commas in quotes do not separate fields."""
     if '"' not in line:
         return [word.strip() for word in line.split(",")]
     words = [""]
@@ -81,7 +81,7 @@ def fields(line: str) -> list[str]:
 
 
 def label(text: str) -> str:
-    """A name as Abaqus compares it: in upper case without blanks, or as it is in quotes."""
+    """A name as Abaqus compares it: upper case without blanks; unchanged if it is in quotes."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1]

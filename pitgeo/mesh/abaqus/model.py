@@ -58,7 +58,7 @@ def raw_of(pieces: Sequence[Piece], notes: list[Note]) -> Raw:
 
 
 def _named(pieces: Sequence[Piece], sets: str, notes: list[Note]) -> list[tuple[Piece, Named]]:
-    """All sets under names of their own: with that of the instance before, where one name is of several."""
+    """All sets with unique names: a name that several instances share gets the instance's name in front."""
     found = [(piece, named) for piece in pieces for named in getattr(piece, sets).values()]
     counts = Counter(named.name for _, named in found)
     names = []

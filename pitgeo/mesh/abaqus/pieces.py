@@ -40,7 +40,7 @@ class Named:
 
 
 class Cells:
-    """Elements in the order of the file; one that is given again counts where it is given last."""
+    """Elements in the order of the file; a repeated element replaces the earlier one."""
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
@@ -55,7 +55,7 @@ class Cells:
         return len(self.rows)
 
     def add(self, name: str, kind: str, numbers: Iterable[int], nodes: Iterable[int]) -> None:
-        """Add elements of a type of Abaqus, by meshio a ``kind``, with their nodes one element after another."""
+        """Add elements of Abaqus' type ``name``, which is meshio's ``kind``; their nodes follow one another."""
         if not self._types or self._types[-1] != (name, kind):
             self._types.append((name, kind))
             self._starts.append(len(self._labels))
@@ -67,7 +67,7 @@ class Cells:
         self._nodes[-1].extend(nodes)
 
     def find(self, number: int) -> tuple[str, str, Numbers]:
-        """The type by Abaqus and by meshio of an element, and its nodes."""
+        """Abaqus' type, meshio's type, and the nodes of an element."""
         row = self.rows[number]
         block = bisect_right(self._starts, row) - 1
         name, kind = self._types[block]
@@ -75,7 +75,7 @@ class Cells:
         return name, kind, np.array(self._nodes[block][first * width : (first + 1) * width], np.int64)
 
     def blocks(self) -> list[tuple[str, str, Numbers, Numbers]]:
-        """The type by Abaqus and by meshio, the numbers, and the nodes of every block."""
+        """Abaqus' type, meshio's type, numbers and nodes of every block."""
         kept = np.zeros(len(self._labels), bool)
         kept[np.fromiter(self.rows.values(), np.int64, len(self.rows))] = True
         labels, ends = np.array(self._labels, np.int64), [*self._starts, len(self._labels)][1:]
@@ -90,7 +90,7 @@ class Cells:
 
 @dataclass(eq=False)
 class Piece:
-    """A flat file, a part, an instance of one, or what belongs to the assembly itself.
+    """Nodes, elements and sets of a flat file, a part, an instance, or the assembly itself.
 
     Args:
         name: Its name.
@@ -146,7 +146,7 @@ class Piece:
 
 
 class Table:
-    """A piece whose nodes and elements are in arrays, and where they begin among those of all pieces."""
+    """The nodes and elements of a piece as arrays, with their offsets among those of all pieces."""
 
     first = 0
     first_block = 0
@@ -159,12 +159,12 @@ class Table:
         self.starts = np.cumsum([0, *(len(labels) for _, _, labels, _ in self.blocks)])
 
     def missing(self, chosen: Chosen) -> int:
-        """How many of the chosen numbers are not there."""
+        """Number of the chosen nodes that are missing, or of the elements whose nodes are chosen."""
         wanted, index = chosen.wanted, self.cells if chosen.side else self.points
         return self._absent(wanted, index)
 
     def missing_cells(self, chosen: Chosen) -> int:
-        """The same of a set of elements."""
+        """Number of the chosen elements that are missing."""
         return self._absent(chosen.wanted, self.cells)
 
     def _absent(self, wanted: Wanted, index: Index) -> int:
@@ -175,7 +175,7 @@ class Table:
         return len(np.setdiff1d(absent, self.left_out)) if index is self.cells else len(absent)
 
     def point_places(self, chosen: Chosen) -> Numbers | None:
-        """Where the chosen points are; nothing where what a side is is not known."""
+        """Places of the chosen points; ``None`` if a side is unknown."""
         if not chosen.side:
             return self.points.places(chosen.wanted)
         rows = self.cells.places(chosen.wanted)

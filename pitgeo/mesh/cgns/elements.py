@@ -112,7 +112,7 @@ def _section(node: Node, points: int, notes: list[Note]) -> Section:
 
 
 def _many(node: Node, kind: int, table: Node, first: int, count: int, points: int, notes: list[Note]) -> list[Block]:
-    """The blocks of a section in which elements have different numbers of nodes."""
+    """The blocks of a section of mixed or polygonal elements."""
     if table.size < count:
         raise table.refusal(f"nodes of {count:,} elements", f"{table.size:,}", "the file is damaged: write it again")
     values = table.numbers()
@@ -143,7 +143,7 @@ def _many(node: Node, kind: int, table: Node, first: int, count: int, points: in
 
 
 def _starts(table: Node, values: Numbers, count: int, length: Callable[[int], int]) -> Numbers:
-    """Where every element begins, by the number that it begins with, from which its length follows."""
+    """The start of every element; the first number of an element gives its length."""
     starts = np.zeros(count, np.int64)
     place = window = 0
     some: list[int] = []

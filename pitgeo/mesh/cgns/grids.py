@@ -1,4 +1,4 @@
-"""Zones of CGNS files: their points and cells, structured or not, and which of them a node names."""
+"""Zones of CGNS files: points and cells, and the members of ranges and lists."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Grid:
         return np.array([(block.numbers[0], block.numbers[-1]) for block in self.blocks], np.int64).reshape(-1, 2)
 
     def members(self, numbers: Numbers) -> list[Numbers]:
-        """The cells of some numbers, which increase, a block."""
+        """Cells with the given increasing numbers, one array a block."""
         result = [NONE] * len(self.blocks)
         ends = np.searchsorted(numbers, self._ends + np.array([0, 1]))
         for place in np.flatnonzero(ends[:, 0] < ends[:, 1]):
@@ -78,14 +78,14 @@ class Grid:
         return result
 
     def members_between(self, low: int, high: int) -> list[Numbers]:
-        """The cells of the numbers from one to another, a block."""
+        """Cells with numbers from ``low`` to ``high``, one array a block."""
         result = [NONE] * len(self.blocks)
         for place in np.flatnonzero((self._ends[:, 0] <= high) & (self._ends[:, 1] >= low)):
             result[place] = np.arange(*np.searchsorted(self.blocks[place].numbers, (low, high + 1)))
         return result
 
     def rows(self) -> list[Numbers | None]:
-        """For the cells of every block, their places among those of the highest dimension; none of others."""
+        """Places of the cells among those of the highest dimension, one array a block; ``None`` for others."""
         own = [dimension(block.kind) == self.dimension for block in self.blocks]
         tops = [block.numbers for block, is_own in zip(self.blocks, own, strict=True) if is_own]
         order = np.sort(np.concatenate([NONE, *tops]))
@@ -134,7 +134,7 @@ def read_grid(zone: Node, axes: int, space: int, coordinates: str) -> Grid:
 
 
 def core(node: Node, holder: Node, sizes: Sequence[int]) -> NDArray[np.float64] | NDArray[np.int64]:
-    """The values of a node without those of its rind, the first axis of CGNS fastest.
+    """The values of a node without its rind (ghost) values; the first axis varies fastest.
 
     Args:
         node: Holds the values.
@@ -200,7 +200,7 @@ def _cells_of(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def index_rows(node: Node, axes: int, limit: Sequence[int]) -> Numbers:
-    """What a range or a list names in a structured zone, or among points, ``[rows, axes]``, from 1.
+    """Indices of a range or a list, ``[rows, axes]``, counted from 1.
 
     Args:
         node: A range, of two rows, or a list.
@@ -224,7 +224,7 @@ def index_rows(node: Node, axes: int, limit: Sequence[int]) -> Numbers:
 
 
 def points_of_faces(rows: Numbers, axis: int, shape: Sequence[int]) -> Numbers:
-    """The points from 0 of structured faces across an axis, by the places of the faces ``[faces, axes]`` from 1."""
+    """Numbers (from 0) of the points of structured faces across an axis."""
     steps = np.cumprod([1, *shape[:-1]])
     reach = [(0,) if other == axis or size == 1 else (0, 1) for other, size in enumerate(shape)]
     corners = list(product(*reach))

@@ -59,7 +59,7 @@ def kind_of(element: str, nodes: int, axes: int) -> str:
 
 
 def side_nodes(element: str, kind: str, axes: int, nodes: Numbers, sides: Numbers) -> Numbers | None:
-    """The nodes of sides of elements of one block; nothing where what its sides are is not known.
+    """The nodes of sides of elements of one block; ``None`` if the sides are unknown.
 
     The sides of a face in space are its two faces, and then its edges.
 

@@ -1,4 +1,4 @@
-"""The points and elements that a Gmsh file lists, and the cells that they are."""
+"""Points and elements of a Gmsh file, and the cells that they give."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Elements(NamedTuple):
 
 @dataclass
 class Listing:
-    """What a file lists.
+    """The points and elements of a file.
 
     Args:
         version: 2, 4.0 or 4.1.
@@ -62,7 +62,7 @@ class Listing:
 
 
 def read_listing(content: bytes) -> Listing:
-    """Read what a file lists.
+    """Read the points and elements of a file.
 
     Raises:
         ValueError: If it is not as the format says, or of a version that is not known.
@@ -151,7 +151,7 @@ def _old_binary(section: bytes, count: int) -> list[Elements]:
 
 
 def _tagged(kind: str, table: Numbers, tags: int, before: int) -> Elements:
-    """Elements of rows of a number, tags and nodes; of the tags, the first two are groups."""
+    """Elements from rows of number, tags and nodes; the first two tags are the physical and the geometrical group."""
     empty = np.zeros((len(table), 1), np.int64)
     physical = np.abs(table[:, before : before + 1]) if tags else empty
     geometrical = table[:, before + 1] if tags > 1 else empty[:, 0]
@@ -159,7 +159,7 @@ def _tagged(kind: str, table: Numbers, tags: int, before: int) -> Elements:
 
 
 def _joined(found: list[Elements]) -> list[Elements]:
-    """Elements of one type that follow one another, in one."""
+    """The elements, with successive ones of the same type joined."""
     runs: list[list[Elements]] = []
     for part in found:
         if not runs or runs[-1][0].kind != part.kind:
@@ -251,7 +251,7 @@ def _elements(words: Words, version: str, groups: dict[Entity, list[int]], ghost
 
 @dataclass
 class Cells:
-    """What the elements of a file become.
+    """The cells of a file, and where its points and elements are among them.
 
     Args:
         stays: Whether each point of the file does.
@@ -265,7 +265,7 @@ class Cells:
 
 
 def cells_of(listing: Listing) -> Cells:
-    """Cells without ghosts, and without the elements that files of version 2 list again for other physical groups.
+    """The cells without ghosts and without repeated elements, which version 2 lists once for each physical group.
 
     Raises:
         ValueError: If a node is not among the points.
@@ -288,7 +288,7 @@ def cells_of(listing: Listing) -> Cells:
 
 
 def _placed(listing: Listing) -> list[tuple[str, Numbers]]:
-    """All elements with the places of their nodes among the points, in the order of VTK."""
+    """All elements with node numbers replaced by places of points, in the order of VTK."""
     index = Index(listing.points)
     if index.is_repeated:
         raise ValueError("Expected points of different numbers (got several of one); write the mesh again")

@@ -19,7 +19,7 @@ Fields = Mapping[str, NDArray[Any]]
 
 
 def refusal(path: Path) -> str:
-    """Why fields cannot be added to a copy of a file; empty if they can."""
+    """The reason why fields cannot be added to a copy of a file; empty if they can."""
     content = path.read_bytes()
     version, _ = head(content)
     if not version:
@@ -72,7 +72,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
 
 
 def _with(content: bytes, kind: bytes, name: bytes, section: bytes) -> bytes:
-    """With a field in place of the last one of its name, which is the one that is read; at the end if there is none."""
+    """The content with a field in place of the last one of its name, or at the end."""
     for found in reversed(spans(content, kind)):
         if field_name(content[found.first : found.last]) == name:
             return content[: found.start] + section + content[found.end :]

@@ -1,4 +1,4 @@
-"""The sections of Gmsh files, and the numbers in them one after another, whether in ASCII or binary."""
+"""Sections of Gmsh files, and the numbers in them, in ASCII or binary."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def head(content: bytes) -> tuple[bytes, bool]:
 
 
 class Span(NamedTuple):
-    """Where a section is: its beginning and end, and those of what it holds."""
+    """Place of a section: its start and end, and those of its content."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ class Span(NamedTuple):
 
 
 def sections(content: bytes, name: bytes) -> list[bytes]:
-    """What the sections of a name hold."""
+    """Content of the sections of a name."""
     return [content[span.first : span.last] for span in spans(content, name)]
 
 
@@ -101,7 +101,7 @@ def spans(content: bytes, name: bytes) -> list[Span]:
 
 
 def _line(content: bytes, word: bytes, place: int) -> int:
-    """Where the next line is that is this word; -1 if there is none."""
+    """The place of the next line that consists of a word; -1 if there is none."""
     while (start := content.find(word, place)) >= 0:
         place = start + len(word)
         end = content.find(b"\n", place)

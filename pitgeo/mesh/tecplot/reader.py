@@ -1,4 +1,4 @@
-"""ASCII files of Tecplot: meshio keeps one zone, and VTK misreads repeats and files that are cut short."""
+"""Reader of ASCII files of Tecplot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read_tecplot(path: Path) -> Raw:
 
 
 def _first_time(parts: Sequence[Part], records: Records) -> list[Part]:
-    """The zones of the first time; of those with the same points and cells and other values, the first."""
+    """The zones of the first time; zones that repeat points and cells count as later times."""
     times = [part.zone.head.get("SOLUTIONTIME") for part in parts]
     known = sorted({_number(time) for time in times if time is not None})
     if len(known) > 1:

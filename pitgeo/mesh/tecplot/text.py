@@ -1,4 +1,4 @@
-"""Records of an ASCII Tecplot file: variables, and zones as a head of key and value with numbers after it."""
+"""Records of an ASCII Tecplot file: variables, and zones with a head of keys and values and a body of numbers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Records:
 
 
 def read_records(path: Path) -> Records:
-    """Take a file apart.
+    """Split a file into its records.
 
     Raises:
         ValueError: If it is binary, or not as the format says; the message names the line.

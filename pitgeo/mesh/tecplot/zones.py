@@ -125,7 +125,7 @@ def _count(head: dict[str, str], keys: Sequence[str], otherwise: int | None) -> 
 
 
 def _is_block(zone: Zone, variables: int, size: int, centered: set[int]) -> bool:
-    """Whether each variable stands in one piece; where the head does not say, lines with one point each tell."""
+    """Whether the packing is BLOCK; without a word in the head, lines of one point each mean POINT."""
     packing = (zone.head.get("DATAPACKING") or zone.head.get("F") or "").upper().removeprefix("FE")
     if packing in ("POINT", "BLOCK"):
         return packing == "BLOCK"

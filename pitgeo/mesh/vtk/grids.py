@@ -31,7 +31,7 @@ ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6], 13: [0, 2, 1, 3, 5, 4]}
 
 
 def pyvista() -> Any:
-    """PyVista, which only files that meshio does not read need.
+    """The module PyVista, which is optional.
 
     Raises:
         ValueError: If it is not installed.
@@ -43,7 +43,7 @@ def pyvista() -> Any:
 
 
 def from_pyvista(data: Any) -> Mesh:
-    """A data set of PyVista or VTK as a mesh of pitgeo; its blocks are put together, and nothing of it is changed.
+    """Convert a data set of PyVista or VTK; its blocks are put together, and nothing of it is changed.
 
     Args:
         data: ``UnstructuredGrid``, ``PolyData``, ``ImageData``, ``StructuredGrid``, ``RectilinearGrid`` or
@@ -66,7 +66,7 @@ def from_pyvista(data: Any) -> Mesh:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[list[str]]:
-    """Keeps what VTK says, and gives its errors at the end."""
+    """Suppress VTK's output, and collect its errors."""
     errors: list[str] = []
     said = io.StringIO()
     logger = importlib.import_module("vtkmodules.vtkCommonCore").vtkLogger

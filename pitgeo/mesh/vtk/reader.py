@@ -1,4 +1,4 @@
-"""Files that meshio does not read, by VTK's readers; PolyData files."""
+"""Reading by VTK's readers, and writing of files that meshio does not write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_vtk(path: Path) -> Raw:
 
 
 def read_with_errors(path: Path) -> tuple[Raw, list[str]]:
-    """What VTK makes of a file, and the errors that it found."""
+    """The content of a file as VTK reads it, and VTK's errors."""
     with tempfile.TemporaryDirectory() as folder, quiet() as errors:
         reader = _reader(tidy_xml(path, Path(folder)))
         grids = (_pieces if path.suffix.lower() in PIECES else _whole)(path, reader)

@@ -36,17 +36,17 @@ Content = tuple[Any, ...]
 
 
 def content(element: Element) -> Content:
-    """What an element and those below it hold, to be compared."""
+    """Content of an element and all elements below it, for comparison."""
     return tuple((part.tag, *sorted(part.items()), (part.text or "").strip()) for part in element.iter())
 
 
 def key_of(grid: Element) -> Content:
-    """Equal for grids on one mesh."""
+    """A key that is equal for grids on one mesh."""
     return tuple(content(part) for tag in ("Topology", "Geometry") for part in grid.findall(tag))
 
 
 def digest_of(grid: Element) -> bytes:
-    """Equal for grids whose points and cells are equal, wherever their arrays are.
+    """A digest that is equal for grids with equal points and cells.
 
     Raises:
         ValueError: If they cannot be read.
@@ -202,7 +202,7 @@ def _uniform(topology: Element, kind: str, numbers: NDArray[np.int64]) -> Iterab
 
 
 def _rows(numbers: NDArray[Any], size: int) -> NDArray[Any]:
-    """Rows of a size, which flat arrays are cut into."""
+    """The numbers as rows of a size."""
     if numbers.ndim > 1 and numbers.shape[-1] != size:
         raise ValueError(f"there are rows of {numbers.shape[-1]} numbers in place of {size}")
     return numbers.reshape(-1, size)
