@@ -54,9 +54,8 @@ def blocks_of(mesh: Mesh) -> list[Block]:
         for (name, nodes), start in zip(mesh.cells, first, strict=False)
     ]
     if not any(block.kind.dimension and len(block.nodes) for block in blocks):
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points alone); "
+            f"{mesh.where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points alone); "
             f"take coordinates, or a file that holds the mesh"
         )
     return blocks

@@ -6,6 +6,7 @@ import pytest
 from pitgeo.mesh import centroids, read_mesh, write_mesh
 from pitgeo.mesh.abaqus.elements import kind_of
 from pitgeo.mesh.cell_types import CORNERS, SHAPES, VTK_NUMBERS, base, dimension
+from tests.geometry.test_geometry_cells import reference
 from tests.mesh import helpers
 from tests.mesh.helpers import assert_same_data, listed, listed_cells, texts, written
 
@@ -374,21 +375,43 @@ SIDES = {  # corners of a side by the manual's numbers
     "C3D15": [(1, 2, 3), (4, 6, 5), (1, 4, 5, 2), (2, 5, 6, 3), (3, 6, 4, 1)],
     "C3D20": [(1, 2, 3, 4), (5, 8, 7, 6), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 8, 4), (4, 8, 5, 1)],
 }
+SIDES["C3D27"] = SIDES["C3D20"]
+
+
+def body(name):
+    """Corners and all nodes of an element in the order of the manual."""
+    shape = base(kind_of(name, 1, ""))
+    corners = np.array(helpers.CORNERS[shape], float)
+    middles = [corners[list(ends)].mean(0) for ends in SHAPES[shape].edges]
+    if name == "C3D27":  # the center, then those of the sides
+        middles += [corners.mean(0), *(corners[np.array(side) - 1].mean(0) for side in SIDES[name])]
+    return corners, np.concatenate([corners, middles])
+
+
+def element(name, positions):
+    text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(positions.tolist(), 1))
+    return text + f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n".replace(
+        ", 17,", ", 17,\n"
+    )
 
 
 @pytest.mark.parametrize("name", SIDES)
 def test_sides_of_bodies_are_the_nodes_in_their_plane(tmp_path, name):
-    shape = base(kind_of(name, 1, ""))
-    corners, edges = np.array(helpers.CORNERS[shape], float), SHAPES[shape].edges
-    positions = np.concatenate([corners, [corners[list(ends)].mean(0) for ends in edges]])
-    text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(positions.tolist(), 1))
-    text += f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n"
-    text += "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))
-    mesh = read(tmp_path, text)
+    corners, positions = body(name)
+    text = "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))
+    mesh = read(tmp_path, element(name, positions) + text)
     for k, side in enumerate(SIDES[name], 1):
         a, b, c = corners[[number - 1 for number in side[:3]]]
         is_on = np.abs((positions - a) @ np.cross(b - a, c - a)) < 1e-12
         assert mesh.point_sets[f"S{k}"].tolist() == np.flatnonzero(is_on).tolist()
+
+
+def test_bodies_of_27_nodes_are_in_the_order_of_vtk_or_refused(tmp_path):
+    _, positions = body("C3D27")
+    ((kind, nodes),) = (mesh := read(tmp_path, element("C3D27", positions))).cells
+    assert kind == "hexahedron27" and np.array_equal(mesh.points[nodes[0]], reference(VTK_NUMBERS[kind]))
+    with pytest.raises(ValueError, match="Expected the nodes of elements C3D27 in the order of Abaqus"):
+        read(tmp_path, element("C3D27", positions[[*range(20), *range(21, 27), 20]]))
 
 
 def test_surfaces_that_are_not_sets_are_left_out(tmp_path):

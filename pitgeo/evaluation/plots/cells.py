@@ -72,6 +72,7 @@ def _family(kind: str, nodes: int, mesh: Mesh) -> tuple[int, int, tuple[int, ...
     if name == "polygon":
         return 2, VTK_NUMBERS[name], tuple(range(nodes))
     if name not in DRAWN:
-        where = f"{mesh.path}: " if mesh.path else ""
-        raise ValueError(f"{where}Expected cells of {', '.join((*DRAWN, *IMAGE_CELLS))} or polygon kind (got {kind!r})")
+        raise ValueError(
+            f"{mesh.where}Expected cells of {', '.join((*DRAWN, *IMAGE_CELLS))} or polygon kind (got {kind!r})"
+        )
     return dimension(name), VTK_NUMBERS[name], corners or tuple(range(CORNERS[name]))
