@@ -55,8 +55,8 @@ def blocks_of(mesh: Mesh) -> list[Block]:
     ]
     if not any(block.kind.dimension and len(block.nodes) for block in blocks):
         raise ValueError(
-            f"{mesh.where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points alone); "
-            f"take coordinates, or a file that holds the mesh"
+            f"{mesh.where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points "
+            f"alone); take coordinates, or a file that holds the mesh"
         )
     return blocks
 

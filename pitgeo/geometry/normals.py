@@ -26,16 +26,16 @@ def cell_normals(mesh: Mesh) -> NDArray[np.float64]:
 
 def _normals(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     blocks = blocks_of(mesh)
-    where, space = f"{mesh.path}: " if mesh.path else "", mesh.points.shape[1]
+    space = mesh.points.shape[1]
     dimension, top = top_blocks(blocks)
     if dimension == space:
         raise ValueError(
-            f"{where}Expected a surface in space or a curve in the plane for normals (got cells of dimension "
+            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got cells of dimension "
             f"{dimension} in {space}D, which have none); take boundary_distance"
         )
     if dimension < space - 1:
         raise ValueError(
-            f"{where}Expected a surface in space or a curve in the plane for normals (got a curve in space, which has "
+            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got a curve in space, which has "
             f"no one normal); take boundary_distance or coordinates"
         )
     points = mesh.points - mesh.points.mean(0)
@@ -43,7 +43,7 @@ def _normals(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     pieces = pieces_of(top)
     areas = np.concatenate([_area(points[piece]) for piece in pieces])
     centers = np.concatenate([points[piece].mean(1) for piece in pieces])
-    signs = _orientation(pieces, areas, centers, where)
+    signs = _orientation(mesh, pieces, areas, centers)
     areas *= signs[:, None]
 
     cells = np.concatenate([np.arange(len(block.nodes)) + block.first for block in top for _ in block.kind.pieces])
@@ -78,7 +78,7 @@ def _area(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _orientation(
-    pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64], where: str
+    mesh: Mesh, pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The sign, 1 or -1, that orients each piece.
 
@@ -101,7 +101,7 @@ def _orientation(
     kept, flipped = labels[:count], labels[count:]
     if (kept == flipped).any():
         raise ValueError(
-            f"{where}Expected a surface with two sides for normals (got one with a single side, as a Moebius strip); "
+            f"{mesh.where}Expected a surface with two sides for normals (got one with a single side, as a Moebius strip); "
             f"take boundary_distance, or cut it in two where it turns"
         )
     _, part = np.unique(np.minimum(kept, flipped), return_inverse=True)

@@ -94,8 +94,7 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
 def _centers(mesh: Mesh) -> NDArray[np.float64]:
     """Positions of cell values, see :func:`pitgeo.mesh.centroids`."""
     if not any(len(nodes) for _, nodes in mesh.cells):
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected cells to take centroids of (got {len(mesh.points)} points alone); take place 'point'"
+            f"{mesh.where}Expected cells to take centroids of (got {len(mesh.points)} points alone); take place 'point'"
         )
     return centroids(mesh)
