@@ -35,8 +35,8 @@ def _normals(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         )
     if dimension < space - 1:
         raise ValueError(
-            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got a curve in space, which has "
-            f"no one normal); take boundary_distance or coordinates"
+            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got a curve in space, "
+            f"which has no one normal); take boundary_distance or coordinates"
         )
     points = mesh.points - mesh.points.mean(0)
     top = weld(points, top, "always")
@@ -101,8 +101,8 @@ def _orientation(
     kept, flipped = labels[:count], labels[count:]
     if (kept == flipped).any():
         raise ValueError(
-            f"{mesh.where}Expected a surface with two sides for normals (got one with a single side, as a Moebius strip); "
-            f"take boundary_distance, or cut it in two where it turns"
+            f"{mesh.where}Expected a surface with two sides for normals (got one with a single side, as a Moebius "
+            f"strip); take boundary_distance, or cut it in two where it turns"
         )
     _, part = np.unique(np.minimum(kept, flipped), return_inverse=True)
     signs = np.where(kept < flipped, 1.0, -1.0)

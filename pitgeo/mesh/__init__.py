@@ -8,8 +8,8 @@ To add a format:
 1. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``pitgeo/mesh/<name>.py``, or in a folder if it is long.
 2. Map its names of cells to those of :mod:`pitgeo.mesh.cell_types` there, and its order of nodes to that of meshio.
 3. Enter its endings in :mod:`pitgeo.mesh.formats`, and its reader in ``OWN`` of :mod:`pitgeo.mesh.reading`.
-4. Enter a file of every kind of cell in the zoo, ``tests/mesh/test_zoo.py``; its last tests name formats without one.
-5. Test damaged files in ``tests/mesh/test_<name>.py``, and add a line to docs/meshes.md and CHANGELOG.md.
+4. Enter a file of every kind of cell in the zoo, ``tests/mesh/test_zoo.py``, and damaged ones in a test of their own.
+5. Name the format in README.md and docs/meshes.md, which a test compares with the table, and in CHANGELOG.md.
 """
 
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields

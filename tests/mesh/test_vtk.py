@@ -1,6 +1,5 @@
 """Files that meshio does not read, or not rightly, read by VTK."""
 
-import importlib
 import logging
 import sys
 
@@ -11,7 +10,7 @@ from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.mesh.errors import UnreadableError
 from pitgeo.mesh.reading import read_with
 from tests.mesh.helpers import listed_cells, written
-from tests.mesh.zoo import ZOO, solid
+from tests.mesh.zoo import ZOO
 
 pyvista = pytest.importorskip("pyvista")
 
@@ -28,29 +27,6 @@ def grid(count=12, seed=0):
     return result
 
 
-def test_appended_raw_files(tmp_path, caplog, capfd):
-    caplog.set_level(logging.INFO, logger="pitgeo")
-    vtk = importlib.import_module("vtkmodules.vtkIOXML")
-    for compressed in (False, True):
-        writer = vtk.vtkXMLUnstructuredGridWriter()
-        writer.SetFileName(str(tmp_path / "mesh.vtu"))
-        writer.SetInputData(grid())
-        writer.SetDataModeToAppended()
-        writer.EncodeAppendedDataOff()
-        if not compressed:
-            writer.SetCompressorTypeToNone()
-        writer.Write()
-        mesh = read_mesh(tmp_path / "mesh.vtu")
-        assert np.array_equal(mesh.points, solid(36)[:12]) and mesh.point_data["v"].dtype == np.float32
-        assert listed_cells(mesh) == [
-            ("tetra", [[0, 1, 2, 3], [3, 4, 5, 6]]),
-            ("wedge", [[0, 2, 1, 5, 7, 6]]),  # which meshio turns round
-        ]
-        assert [part.tolist() for part in mesh.cell_data["id"]] == [[0, 1], [2]]
-        assert mesh.field_data["time"] == 0.25
-    assert capfd.readouterr() == ("", "")
-
-
 def test_files_of_several_pieces(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     parts = [grid(), grid(9, seed=3)]
@@ -65,23 +41,6 @@ def test_files_of_several_pieces(tmp_path, caplog):
     assert [(kind, len(nodes)) for kind, nodes in mesh.cells] == [("tetra", 2), ("wedge", 1)] * 2
     assert mesh.cells[2][1].tolist() == [[12, 13, 14, 15], [15, 16, 17, 18]]
     assert "read by VTK, since meshio does not: of several pieces, it keeps the cells of one" in caplog.text
-
-
-def test_blocks_are_put_together(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    parts = pyvista.MultiBlock([grid(), None, pyvista.MultiBlock([grid(9, seed=3)])])
-    parts[0].point_data["only here"] = np.arange(12)
-    parts[0].cell_data["only there"] = np.arange(3)
-    parts.save(tmp_path / "mesh.vtm")
-    mesh = read_mesh(tmp_path / "mesh.vtm")
-    assert np.array_equal(mesh.points, np.concatenate([grid().points, grid(9, seed=3).points]))
-    assert [(kind, len(nodes)) for kind, nodes in mesh.cells] == [("tetra", 2), ("wedge", 1)] * 2
-    assert mesh.cells[3][1].min() == 12
-    assert np.array_equal(mesh.point_data["p"], [*np.arange(12) + 0.5, *np.arange(9) + 0.5])
-    assert np.array_equal(mesh.point_data["only here"], [*range(12), *[np.nan] * 9], equal_nan=True)
-    there = np.concatenate(mesh.cell_data["only there"])
-    assert np.array_equal(there, [0, 1, 2, np.nan, np.nan, np.nan], equal_nan=True)
-    assert "2 pieces are put together" in caplog.text
 
 
 def test_chains_strips_and_pixels_are_cut(tmp_path):
@@ -107,12 +66,7 @@ def test_chains_strips_and_pixels_are_cut(tmp_path):
     assert mesh.points.shape == (6, 2) and [nodes.tolist() for _, nodes in mesh.cells] == [[[0, 1, 4, 3], [1, 2, 5, 4]]]
 
 
-def test_legacy_files_of_vtk(tmp_path):
-    for binary in (True, False):
-        grid().save(tmp_path / "mesh.vtk", binary=binary)
-        mesh = read_mesh(tmp_path / "mesh.vtk")
-        assert np.allclose(mesh.points, grid().points, rtol=1e-6) and mesh.field_data["time"] == 0.25
-        assert np.array_equal(np.concatenate(mesh.cell_data["id"]), [0, 1, 2])
+def test_colours_of_legacy_files(tmp_path):
     colours = grid()
     colours.point_data["rgb"] = np.arange(36, dtype=np.uint8).reshape(12, 3)
     colours.set_active_scalars("rgb")
@@ -176,19 +130,3 @@ def test_polydata_holds_surfaces_alone(tmp_path):
     with pytest.raises(ValueError, match=r"\.vtp holds vertex, line, then triangle, quad and polygon cells, not tetra"):
         write_mesh(tmp_path / "mesh.vtp", ZOO["tetrahedra"])
     assert not list(tmp_path.iterdir())
-
-
-def test_big_endian_files(tmp_path):
-    vtk = importlib.import_module("vtkmodules.vtkIOXML")
-    writer = vtk.vtkXMLUnstructuredGridWriter()
-    writer.SetFileName(str(tmp_path / "mesh.vtu"))
-    writer.SetInputData(grid())
-    writer.SetByteOrderToBigEndian()
-    writer.SetDataModeToBinary()
-    writer.Write()
-    assert b"BigEndian" in (tmp_path / "mesh.vtu").read_bytes()
-    mesh = read_mesh(tmp_path / "mesh.vtu")
-    assert np.array_equal(mesh.points, grid().points) and mesh.points.dtype.isnative
-    for name in ("p", "v"):
-        assert np.array_equal(mesh.point_data[name], grid().point_data[name]) and mesh.point_data[name].dtype.isnative
-    assert np.array_equal(np.concatenate(mesh.cell_data["id"]), [0, 1, 2])

@@ -38,6 +38,14 @@ def fields(count, seed=0):
     }
 
 
+def with_fields(grid):
+    for name, values in fields(grid.n_points).items():
+        grid.point_data[name] = values
+    for name, values in fields(grid.n_cells, 1).items():
+        grid.cell_data[name] = values
+    return grid
+
+
 def every_cell():
     """A grid with one cell of every type that VTK has, each with points of its own, and fields."""
     points, cells, types, start = [], [], [], 0
@@ -49,11 +57,7 @@ def every_cell():
         cells.append([len(places), *range(start, start + len(places))])
         types.append(number)
         start += len(places)
-    grid = pyvista.UnstructuredGrid(np.concatenate(cells), types, np.concatenate(points))
-    for name, values in fields(grid.n_points).items():
-        grid.point_data[name] = values
-    for name, values in fields(grid.n_cells, 1).items():
-        grid.cell_data[name] = values
+    grid = with_fields(pyvista.UnstructuredGrid(np.concatenate(cells), types, np.concatenate(points)))
     grid.field_data["time"] = [0.25]
     grid.field_data["matrix"] = np.arange(6.0).reshape(2, 3)
     return grid
@@ -93,17 +97,14 @@ def same_fields(mesh, point_data, cell_data, exact=True):
 
 
 @pytest.mark.parametrize("mode", [*MODES, "legacy ascii", "legacy binary", "hdf"])
-def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path):
+def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path, capfd):
     grid = every_cell()
     if mode.startswith("legacy"):
         path = tmp_path / "mesh.vtk"
         grid.save(path, binary=mode == "legacy binary")
     elif mode == "hdf":
         path = tmp_path / "mesh.vtkhdf"
-        writer = importlib.import_module("vtkmodules.vtkIOHDF").vtkHDFWriter()
-        writer.SetFileName(str(path))
-        writer.SetInputData(grid)
-        assert writer.Write()
+        hdf(grid, path)
     else:
         path = tmp_path / "mesh.vtu"
         write("vtkXMLUnstructuredGridWriter", grid, path, **MODES[mode])
@@ -116,6 +117,7 @@ def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path):
     same_fields(mesh, fields(grid.n_points), fields(grid.n_cells, 1), exact)
     assert np.ravel(mesh.field_data["time"]).tolist() == [0.25]
     assert np.ravel(mesh.field_data["matrix"]).tolist() == [0, 1, 2, 3, 4, 5]
+    assert capfd.readouterr() == ("", "")
 
 
 def boxes(mesh, shape, sizes):
@@ -145,11 +147,7 @@ def test_structured_grids(shape, ending, tmp_path):
     else:
         grid = pyvista.StructuredGrid()
         grid.points, grid.dimensions = points + 0.0, shape
-    for name, values in fields(grid.n_points).items():
-        grid.point_data[name] = values
-    for name, values in fields(grid.n_cells, 1).items():
-        grid.cell_data[name] = values
-    grid.save(tmp_path / f"mesh.{ending}")
+    with_fields(grid).save(tmp_path / f"mesh.{ending}")
     mesh = read_mesh(tmp_path / f"mesh.{ending}")
     assert np.allclose(
         mesh.points_in_space() if mesh.points.shape[1] > 1 else mesh.points,
