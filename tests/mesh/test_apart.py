@@ -29,10 +29,10 @@ def polydata(tmp_path):
 
 
 def test_what_comes_back_is_what_the_file_holds(polydata, tmp_path, monkeypatch):
-    here, there = read_with("VTK", polydata), read_apart(read_with, "VTK", polydata)
-    assert np.array_equal(there.points, [[0, 0], [1, 0], [1, 1], [0, 1]]) and there.path == polydata
-    assert np.array_equal(there.point_data["T"], [0, 1, 2, 3])
-    assert [kind for kind, _ in there.cells] == ["quad"] and there.notes == here.notes
+    direct, separate = read_with("VTK", polydata), read_apart(read_with, "VTK", polydata)
+    assert np.array_equal(separate.points, [[0, 0], [1, 0], [1, 1], [0, 1]]) and separate.path == polydata
+    assert np.array_equal(separate.point_data["T"], [0, 1, 2, 3])
+    assert [kind for kind, _ in separate.cells] == ["quad"] and separate.notes == direct.notes
     number = apart._process.pid
     monkeypatch.chdir(tmp_path)
     assert read_mesh("mesh.vtp").point_data.keys() == {"T"} and apart._process.pid == number

@@ -97,10 +97,12 @@ def test_meshes_of_any_make(data, kind, tmp_path):
         mesh = mesh.with_point_data(name, np.nan_to_num(values))
     for name in data.draw(strategies.lists(names, max_size=2, unique=True)):
         shape = data.draw(numpy_strategies.array_shapes(min_dims=1, max_dims=2, max_side=3))
-        facts = data.draw(numpy_strategies.arrays(data.draw(dtypes), shape))
-        if facts.dtype.kind == "f" and facts.dtype.itemsize == 8:
-            facts = np.clip(facts, -1e150, 1e150)  # VTK writes lengths of vectors, and does not read infinite ones
-        mesh = mesh.with_field_data(name, facts[:, 0] if facts.shape[1:] == (1,) else facts)
+        metadata = data.draw(numpy_strategies.arrays(data.draw(dtypes), shape))
+        if metadata.dtype.kind == "f" and metadata.dtype.itemsize == 8:
+            metadata = np.clip(
+                metadata, -1e150, 1e150
+            )  # VTK writes lengths of vectors, and does not read infinite ones
+        mesh = mesh.with_field_data(name, metadata[:, 0] if metadata.shape[1:] == (1,) else metadata)
     marks = data.draw(numpy_strategies.arrays(bool, mesh.number_of_cells))
     mesh = replace(mesh, cell_sets={"some": tuple(np.flatnonzero(part) for part in mesh.by_block(marks))})
     path = tmp_path / f"mesh.{kind}"
@@ -162,23 +164,24 @@ def test_fields_of_every_kind(kind, values, width, tmp_path):
 
 
 def test_field_data_is_kept(tmp_path):
-    facts = {"steel <1>": np.array([3, 2]), "time": np.array([0.1]), "matrix": np.arange(4.0).reshape(2, 2)}
-    mesh = Mesh(plane(), ZOO["quads"].cells, field_data=facts)
+    metadata = {"steel <1>": np.array([3, 2]), "time": np.array([0.1]), "matrix": np.arange(4.0).reshape(2, 2)}
+    mesh = Mesh(plane(), ZOO["quads"].cells, field_data=metadata)
     for kind in ("vtu", "vtk", "vtp", "xdmf"):
         if kind == "vtp":
             pytest.importorskip("pyvista")
         write_mesh(tmp_path / f"mesh.{kind}", mesh)
         again = read_mesh(tmp_path / f"mesh.{kind}").field_data
-        assert set(again) == set(facts) and all(np.array_equal(again[name], facts[name]) for name in facts)
+        assert set(again) == set(metadata) and all(np.array_equal(again[name], metadata[name]) for name in metadata)
 
 
 def test_field_data_of_every_type(tmp_path):
-    facts = {np.dtype(kind).str: np.array([[1, 2], [3, 4]], kind) for kind in "bBhHiIlLfd"}
+    metadata = {np.dtype(kind).str: np.array([[1, 2], [3, 4]], kind) for kind in "bBhHiIlLfd"}
     for kind in ("vtu", "vtk"):
-        write_mesh(tmp_path / f"mesh.{kind}", Mesh(plane(), ZOO["quads"].cells, field_data=facts))
+        write_mesh(tmp_path / f"mesh.{kind}", Mesh(plane(), ZOO["quads"].cells, field_data=metadata))
         again = read_mesh(tmp_path / f"mesh.{kind}").field_data
         assert all(
-            np.array_equal(again[name], facts[name]) and again[name].dtype == facts[name].dtype for name in facts
+            np.array_equal(again[name], metadata[name]) and again[name].dtype == metadata[name].dtype
+            for name in metadata
         )
     with pytest.raises(ValueError, match="is neither number nor text"):
         write_mesh(tmp_path / "other.vtu", Mesh(plane(), field_data={"name": np.ones(2, complex)}))
