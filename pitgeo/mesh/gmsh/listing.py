@@ -16,6 +16,8 @@ from pitgeo.mesh.gmsh.words import AsciiWords, BinaryWords, Numbers, Words, head
 from pitgeo.mesh.numbering import Index
 from pitgeo.mesh.text_numbers import reals, wholes
 
+Entity = tuple[int, int]
+
 
 class Elements(NamedTuple):
     """Elements of one type that follow one another.
@@ -175,9 +177,6 @@ def _joined(found: list[Elements]) -> list[Elements]:
         )
         for run in runs
     ]
-
-
-Entity = tuple[int, int]
 
 
 def _entities(
