@@ -1,4 +1,4 @@
-"""Meshes over time: fields that change on points that do not."""
+"""Time series of meshes: fields that change on fixed points."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def read_series(source: str | Path | Sequence[str | Path]) -> Series:
 
 
 def open_series(source: str | Path | Sequence[str | Path]) -> Series:
-    """The same without a word in the log: for those who read many, and sum up the notes of all."""
+    """Open a series as :func:`read_series` does, without logging its notes."""
     if not isinstance(source, (str, Path)):
         return _numbered([Path(path) for path in source])
     path = Path(source)
