@@ -33,7 +33,7 @@ from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
 from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.workflows.run import _module
-from pitgeo.workflows.run_data import read_parts
+from pitgeo.workflows.run_data import read_data
 from pitgeo.workflows.surrogate import DEFAULTS
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
     meshes = {**DEFAULTS["data"]["meshes"], **files, "cache": str(folder / "cache")}
     changes = ["training.epochs=1", *settings]
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": meshes}}, changes, "settings")
-    parts = read_parts(config, progress=False)
+    parts = read_data(config, progress=False)
     fit(_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
 
 

@@ -21,7 +21,7 @@ from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.measures.measures import Measures
 from pitgeo.mesh import result_name, write_mesh
 from pitgeo.mesh.reading import read as read_mesh  # what it notes is summed up
-from pitgeo.models.registry import Shape, build, parameter_count
+from pitgeo.models.registry import DataSpec, build, parameter_count
 from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
 from pitgeo.prediction.mesh_predictor import MeshPredictor
@@ -185,8 +185,8 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     facts = checkpoint["pitgeo"]
     config = parse_config(facts.get("config", {}), source=str(path))
     try:
-        shape = Shape(**facts["shape"])
-        model, control = build(config.model.options, shape), config.model.options.control(shape)
+        spec = DataSpec(**facts["shape"])
+        model, control = build(config.model.options, spec), config.model.options.control(spec)
         weights = checkpoint["state_dict"]
         scalings = []
         for name in ("input_scaling", "target_scaling"):
@@ -197,7 +197,7 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
             scalings[0],
             scalings[1],
             config.training,
-            facts=copy.deepcopy(facts),
+            metadata=copy.deepcopy(facts),
             scalars=weights["sizes"],
             control=control,
         )

@@ -3,11 +3,11 @@
 from pitgeo.system.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint, write_atomic
 from pitgeo.training.distributed import WorkerLostError, together
+from pitgeo.training.distributed_context import find_context, require_one_process
 from pitgeo.training.fine_tune import start_from
 from pitgeo.training.fit import fit, torch_device
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.module import NonFiniteError, OperatorModule
-from pitgeo.training.place import find_place, require_one_process
 
 __all__ = [
     "FORMAT",
@@ -17,7 +17,7 @@ __all__ = [
     "NonFiniteError",
     "OperatorModule",
     "WorkerLostError",
-    "find_place",
+    "find_context",
     "fit",
     "read_checkpoint",
     "require_one_process",

@@ -59,13 +59,13 @@ def read_checkpoint(path: Path, map_location: Any = "cpu") -> dict[str, Any]:
             f"Expected {path} to be a checkpoint of pitgeo (got a file that cannot be read: it is broken, or something "
             f"else); take the best.ckpt or last.ckpt of a run"
         ) from error
-    facts = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
-    if not isinstance(facts, dict):
+    metadata = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
+    if not isinstance(metadata, dict):
         raise ValueError(f"Expected {path} to be a checkpoint of pitgeo (got a file without the key 'pitgeo')")
-    if facts.get("format") != FORMAT:
+    if metadata.get("format") != FORMAT:
         raise ValueError(
-            f"Expected {path} to be a checkpoint of format {FORMAT} (got {facts.get('format')!r}, written by pitgeo "
-            f"{facts.get('versions', {}).get('pitgeo', 'of unknown version')}); use that version, or train again"
+            f"Expected {path} to be a checkpoint of format {FORMAT} (got {metadata.get('format')!r}, written by pitgeo "
+            f"{metadata.get('versions', {}).get('pitgeo', 'of unknown version')}); use that version, or train again"
         )
     return checkpoint
 

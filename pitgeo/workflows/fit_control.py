@@ -14,7 +14,7 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.models.registry import Shape
+from pitgeo.models.registry import DataSpec
 from pitgeo.training import OperatorModule
 from pitgeo.workflows.fit_scalings import check_held_out, fit_scalings
 
@@ -37,15 +37,15 @@ class Fitted:
     sizes: Tensor | None
     control: nn.Module | None
 
-    def module(self, model: nn.Module, training: TrainingConfig, facts: dict[str, Any]) -> OperatorModule:
+    def module(self, model: nn.Module, training: TrainingConfig, metadata: dict[str, Any]) -> OperatorModule:
         """A new model with all of this."""
-        given: dict[str, Any] = {"facts": facts, "scalars": self.sizes, "control": self.control}
+        given: dict[str, Any] = {"metadata": metadata, "scalars": self.sizes, "control": self.control}
         return OperatorModule(model, self.inputs, self.targets, training, **given)
 
 
 def fit_before(
     config: RunConfig,
-    shape: Shape,
+    spec: DataSpec,
     samples: Sequence[PointData],
     held_out: Sequence[PointData],
     table: FieldTable,
@@ -60,7 +60,7 @@ def fit_before(
         config = config.model_copy(update={"scaling": unscaled})
     inputs, targets, sizes = fit_scalings(config, samples, table)
     check_held_out(config, table, held_out)
-    control: Any = config.model.options.control(shape)
+    control: Any = config.model.options.control(spec)
     if control is None:
         return Fitted(inputs, targets, sizes, None)
     names = {field.name for field in table.targets}

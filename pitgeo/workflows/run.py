@@ -20,12 +20,12 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.measures.reference import Reference
-from pitgeo.models.registry import Shape, build, parameter_count
-from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
+from pitgeo.models.registry import DataSpec, build, parameter_count
+from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device, write_atomic
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
 from pitgeo.workflows.fit_control import fit_before, with_control
-from pitgeo.workflows.run_data import Parts, box_scale_of, read_parts, shape_of
+from pitgeo.workflows.run_data import RunData, data_spec, fit_box_scale, read_data
 from pitgeo.workflows.run_folder import Trained, as_begun, check_places, claim, finished
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     progress: bool = False,
-    read: Callable[[RunConfig, bool], Parts] | None = None,
+    read: Callable[[RunConfig, bool], RunData] | None = None,
 ) -> Trained:
     """Prepare the data, train, and evaluate once on the test set.
 
@@ -53,7 +53,7 @@ def train(
         resume: Go on from the folder's ``last.ckpt``.
         overwrite: Delete an earlier run's files in the folder.
         progress: Show bars on the standard error stream.
-        read: Another way to come by the data than :func:`read_parts`, say for runs that share them.
+        read: Another way to come by the data than :func:`read_data`, say for runs that share them.
 
     Raises:
         ValueError: If the folder holds another run, or its checkpoint does not fit the configuration.
@@ -64,7 +64,7 @@ def train(
     """
     torch.set_flush_denormal(True)  # before any thread is started: threads inherit it
     device = torch_device(config.training.device)
-    first = find_place(config.training).is_first
+    first = find_context(config.training).is_first
     if first:
         claim(config, output, resume, overwrite)
     if resume:
@@ -76,14 +76,14 @@ def train(
         with together(config.training, output / "last.ckpt") as processes:
             with processes.by_turns():  # data are generated, and caches written, by the first
                 config = config.with_data(config.data.options.resolved(progress and first))
-                parts = (read or read_parts)(config, progress and first)
-            module, held_out = _module(config, parts), parts.held_out
-            samples = with_control(module, parts.samples)
+                data = (read or read_data)(config, progress and first)
+            module, held_out = _module(config, data), data.held_out
+            samples = with_control(module, data.samples)
             if resume:
-                check_places(module.facts, output / "last.ckpt")
+                check_places(module.metadata, output / "last.ckpt")
             if first:
                 write_atomic(output / "config.toml", to_toml(config).encode())
-                if (split := module.facts["split"]) is not None:
+                if (split := module.metadata["split"]) is not None:
                     write_json(output / "split.json", split)
             log.info(
                 "Training %s parameters on %d samples, %d held out for validation; results go to %s",
@@ -114,12 +114,12 @@ def dry_run(config: RunConfig) -> list[str]:
     train, validation, test = options.counts()
     few: Sequence[PointData] = options.few_samples()
     raw = few if len(few) else [options.template()]
-    transform = config.transform(box_scale_of(config, raw))
+    transform = config.transform(fit_box_scale(config, raw))
     samples: Sequence[PointData]
     samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
     sample = samples[0]
     labels = options.table(sample).target_labels
-    model = build(config.model.options, shape_of(config, samples))
+    model = build(config.model.options, data_spec(config, samples))
     prepare_model(model, config.training)
     tried = _try(model, samples) if len(few) else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
@@ -150,28 +150,28 @@ def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
 
 
-def _module(config: RunConfig, parts: Parts) -> OperatorModule:
+def _module(config: RunConfig, parts: RunData) -> OperatorModule:
     table, samples, earlier = parts.table, parts.samples, parts.earlier
     _seed(config.training.seed)
-    shape = shape_of(config, samples)
-    model = build(config.model.options, shape)
-    facts = _facts(config, shape, parts.box_scale, table)
-    facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
-    facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
-    facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
-    facts["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
-    module = fit_before(config, shape, samples, parts.held_out, table).module(model, config.training, facts)
+    spec = data_spec(config, samples)
+    model = build(config.model.options, spec)
+    metadata = _metadata(config, spec, parts.box_scale, table)
+    metadata |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
+    metadata["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
+    metadata["typical"] = samples.typical() if hasattr(samples, "typical") else None
+    metadata["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
+    module = fit_before(config, spec, samples, parts.held_out, table).module(model, config.training, metadata)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))
     return module
 
 
-def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
+def _metadata(config: RunConfig, spec: DataSpec, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
     """What a checkpoint says about itself."""
     return {
         "format": FORMAT,
         "config": config.plain(),
-        "shape": asdict(shape),
+        "shape": asdict(spec),
         "table": table.plain(),
         "box_scale": box_scale,
         "versions": versions(),

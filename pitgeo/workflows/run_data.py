@@ -17,14 +17,14 @@ from pitgeo.datasets.folder import MeshSamples
 from pitgeo.datasets.folder.series import SeriesSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.graphs.neighbors import spacing
-from pitgeo.models.registry import Shape
+from pitgeo.models.registry import DataSpec
 from pitgeo.workflows.run_folder import read_start
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunData:
     """What a run trains on, as the model takes it.
 
     Args:
@@ -42,7 +42,7 @@ class Parts:
     earlier: dict[str, Any] | None
 
 
-def read_parts(config: RunConfig, progress: bool) -> Parts:
+def read_data(config: RunConfig, progress: bool) -> RunData:
     """Read the data of a run, generated first if they are missing; seeds do not matter to them."""
     options, earlier = config.data.options, read_start(config)  # a missing checkpoint is found out first
     if not options.is_ready():
@@ -52,11 +52,11 @@ def read_parts(config: RunConfig, progress: bool) -> Parts:
     _check_shared(config, raw)
     table = options.table(raw[0])
     _warn_of_loss(config, raw, table)
-    box_scale = box_scale_of(config, raw) if earlier is None else _earlier_scale(config, earlier)
+    box_scale = fit_box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
     held_out = _transformed(validation, transform, progress) if len(validation) else []
-    return Parts(table, box_scale, samples, held_out, earlier)
+    return RunData(table, box_scale, samples, held_out, earlier)
 
 
 def _warn_of_loss(config: RunConfig, samples: Any, table: FieldTable) -> None:
@@ -93,12 +93,12 @@ def _check_shared(config: RunConfig, samples: Sequence[PointData]) -> None:
         )
 
 
-def box_scale_of(config: RunConfig, samples: Sequence[PointData]) -> float | None:
+def fit_box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
     """What positions are divided by; ``None`` if they are not."""
     return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
 
 
-def shape_of(config: RunConfig, samples: Sequence[PointData]) -> Shape:
+def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
     """What a model is built for."""
     meshes = _meshes(samples)
     few = meshes[:: max(1, len(meshes) // 10)]
@@ -107,7 +107,7 @@ def shape_of(config: RunConfig, samples: Sequence[PointData]) -> Shape:
         sizes.add(int(sample.pos.shape[0]))
         size = max(size, extent([sample]))
     steps = config.data.options.rollout
-    return Shape(
+    return DataSpec(
         in_channels=samples[0].input_dim,
         out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
         dimension=int(samples[0].pos.shape[1]),

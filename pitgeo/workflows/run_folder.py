@@ -101,15 +101,15 @@ def _check_start(start: Path, output: Path) -> None:
 def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
         raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without 'resume'")
-    facts, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
-    old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
+    metadata, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
+    old, new = parse_config(metadata["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(
             f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
             f"another run in another 'output'"
         )
-    _check_split(config, facts.get("split"), last)
+    _check_split(config, metadata.get("split"), last)
 
 
 def as_begun(config: RunConfig, last: Path) -> RunConfig:
@@ -140,7 +140,7 @@ def _at(table: Any, key: str) -> Any:
     return table
 
 
-def check_places(facts: Mapping[str, Any], last: Path) -> None:
+def check_places(metadata: Mapping[str, Any], last: Path) -> None:
     """Refuse to go on where positions would be moved or scaled otherwise than before.
 
     Raises:
@@ -151,11 +151,11 @@ def check_places(facts: Mapping[str, Any], last: Path) -> None:
         "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start another "
         "run in another 'output'"
     )
-    if (scale := facts["box_scale"]) != before["box_scale"]:
+    if (scale := metadata["box_scale"]) != before["box_scale"]:
         raise ValueError(
             f"Expected positions to be scaled by {before['box_scale']}, as in {last} (got {scale}): {advice}"
         )
-    offsets = [tuple(facts["table"].get("offset", ())) for facts in (before, facts)]
+    offsets = [tuple(metadata["table"].get("offset", ())) for metadata in (before, metadata)]
     if offsets[0] != offsets[1]:
         raise ValueError(
             f"Expected positions to be relative to {offsets[0] or 'the origin'}, as in {last} (got "

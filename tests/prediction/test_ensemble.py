@@ -430,7 +430,7 @@ def test_data_are_read_once(run: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
     calls = []
     monkeypatch.setattr(
-        train_ensemble, "read_parts", lambda *given, read=train_ensemble.read_parts: calls.append(1) or read(*given)
+        train_ensemble, "read_data", lambda *given, read=train_ensemble.read_data: calls.append(1) or read(*given)
     )
     assert train(run, tmp_path / "out") == 0
     assert calls == [1]

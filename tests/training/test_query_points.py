@@ -51,7 +51,7 @@ def module(
     model: nn.Module | None = None, targets: int = 2, loss: str = "relative_l1", **others: Any
 ) -> OperatorModule:
     reference = {"mean": [1.5] * targets, "variation": [0.3 + 0.1 * number for number in range(targets)]}
-    others.setdefault("facts", {"format": FORMAT, "config": {}, "reference": reference})
+    others.setdefault("metadata", {"format": FORMAT, "config": {}, "reference": reference})
     options = {"query_points": MOST, "device": "cpu", "loss": loss, **others.pop("options", {})}
     scaling = others.pop("scaling", None) or Scaling(torch.full((targets,), 1.5), torch.full((targets,), 0.3))
     return OperatorModule(

@@ -11,7 +11,7 @@ from pitgeo.datasets.data_options import DataOptions
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.registry import parameter_count
 from pitgeo.workflows.run import _module, dry_run, train
-from pitgeo.workflows.run_data import read_parts
+from pitgeo.workflows.run_data import read_data
 from tests.datasets.folder.conftest import small_mesh
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -34,10 +34,10 @@ def test_before_and_in_a_run_the_mesh_is_shared_or_not(data, tmp_path):
         config = load_config(CONFIGS / "smoothing.toml", ['model.name="deeponet"'])
     else:
         config = files(tmp_path, [20] * 6, data == "one mesh")('model.name="deeponet"')
-    module = _module(config, read_parts(config, False))
+    module = _module(config, read_data(config, False))
     values, axes, points = 1, 2, 256 if data == "made on the spot" else 20
     shared = data != "meshes of one size"
-    assert module.facts["shape"]["is_shared"] == config.data.options.is_shared == shared
+    assert module.metadata["shape"]["is_shared"] == config.data.options.is_shared == shared
     assert module.model.sensors.size == points * (values if shared else values + axes)
     assert dry_run(config)[-1] == f"parameters: {parameter_count(module.model):,}"
 
@@ -45,7 +45,7 @@ def test_before_and_in_a_run_the_mesh_is_shared_or_not(data, tmp_path):
 def test_options_that_say_otherwise_than_their_samples_are_refused(monkeypatch):
     monkeypatch.setattr(DATASETS["smoothing"], "is_shared", DataOptions.is_shared)
     with pytest.raises(ValueError, match=r"SmoothingOptions.is_shared .*\(got False, and samples that have\); mend"):
-        read_parts(load_config(CONFIGS / "smoothing.toml"), False)
+        read_data(load_config(CONFIGS / "smoothing.toml"), False)
 
 
 SIZES = r"as many points with a DeepONet.*several sizes"

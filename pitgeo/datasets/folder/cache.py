@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import sizes
-from pitgeo.datasets.folder.facts import Reading, Trial, mesh_hash
+from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
 from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
@@ -116,7 +116,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What the cache holds: ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and a reading's facts."""
+    """What the cache holds: ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and a reading's metadata."""
     content: dict[str, Any] = torch.load(path, weights_only=True)
     return content
 
@@ -173,27 +173,27 @@ def _read(
 
 
 def _reading(case: tuple[Path, ...], cache: Path, content: Mapping[str, Any]) -> Reading:
-    facts = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
-    return Reading(case=case, cache=cache, **facts)
+    metadata = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
+    return Reading(case=case, cache=cache, **metadata)
 
 
 def _add_geometry(content: dict[str, Any], mesh: Mesh, table: FieldTable, tried: Sequence[str]) -> None:
     """Compute the geometry inputs of a table, and of others to try those that the mesh has."""
-    facts, wanted = content["facts"], [field.name for field in table.geometry]
+    metadata, wanted = content["facts"], [field.name for field in table.geometry]
     for field in table.with_geometry(tuple(dict.fromkeys([*wanted, *tried]))).geometry:
-        if field.name in facts["geometry"]:
+        if field.name in metadata["geometry"]:
             continue
         try:
             values = table.read_geometry(mesh, field)
         except ValueError as error:
             if field.name in wanted:
                 raise
-            facts["missing"][field.name] = str(error)
+            metadata["missing"][field.name] = str(error)
             continue
         content["geometry"][field.name] = torch.from_numpy(values.astype(np.float32))
-        facts["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
+        metadata["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
         if field.name == "normals":
-            facts["normal"] = tuple(values.mean(0).tolist())
+            metadata["normal"] = tuple(values.mean(0).tolist())
 
 
 def _content(
@@ -223,7 +223,7 @@ def _content(
         **{field.name: part for field, part in table.parts(inputs, "inputs")},
         **{field.name: part for field, part in table.parts(targets, "targets")},
     }
-    facts = {
+    metadata = {
         "steps": len(states),
         "times": times,
         "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
@@ -254,7 +254,7 @@ def _content(
         "inputs": torch.from_numpy(inputs.astype(np.float32)),
         "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),
         "geometry": {},
-        "facts": facts,
+        "facts": metadata,
     }
 
 
@@ -268,8 +268,8 @@ def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
 
 
 def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
-    facts = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
-    digest = hashlib.sha256(repr(facts).encode())
+    identity = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
+    digest = hashlib.sha256(repr(identity).encode())
     for path in dict.fromkeys(file for given in case for file in (given, *named_files(given))):
         try:
             with path.open("rb") as file:

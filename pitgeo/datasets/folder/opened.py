@@ -15,7 +15,7 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import is_turned
 from pitgeo.datasets.data_options import Samples
 from pitgeo.datasets.folder.cache import read_files
-from pitgeo.datasets.folder.facts import Reading, Trial, mesh_hash
+from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
 from pitgeo.datasets.folder.samples import MeshSamples
 from pitgeo.datasets.folder.series import Case, SeriesSamples, step_lengths, warn_of_steps
 from pitgeo.datasets.folder.shared import SharedMeshSamples

@@ -12,10 +12,10 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import PLACES, FieldTable
 from pitgeo.datasets.data_options import DataOptions, Samples
 from pitgeo.datasets.folder.cache import MOST_KINDS, open_series
-from pitgeo.datasets.folder.facts import Reading
 from pitgeo.datasets.folder.manifest import Manifest, Part, find_files, split_files
 from pitgeo.datasets.folder.opened import Opened, open_files
 from pitgeo.datasets.folder.parameters import Parameters, pattern_names, read_parameters
+from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples
 from pitgeo.datasets.folder.series import Case, group_series
 from pitgeo.geometry import geometry_components

@@ -20,7 +20,7 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.datasets.folder.cache import VERSION, load, save
-from pitgeo.datasets.folder.facts import Reading, assembled
+from pitgeo.datasets.folder.reading import Reading, assembled
 from pitgeo.mesh import Mesh, read_mesh
 from pitgeo.system.processes import as_needed
 

@@ -18,8 +18,8 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.datasets.folder.cache import load, open_series
-from pitgeo.datasets.folder.facts import Reading
 from pitgeo.datasets.folder.numbered import numbered_series
+from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples, Transform
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.step_numbers import step_range

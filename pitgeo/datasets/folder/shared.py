@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
-from pitgeo.datasets.folder.facts import Reading
+from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples, raw_sample
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.mesh import Mesh
