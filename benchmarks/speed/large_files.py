@@ -28,10 +28,10 @@ from pitgeo.evaluation.evaluation import versions, write_json
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.prediction import predictor as predict
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
 from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
-from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.workflows.run import _module
 from pitgeo.workflows.run_data import read_data
 from pitgeo.workflows.surrogate import DEFAULTS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -20,6 +19,7 @@ from tqdm import tqdm
 from pitgeo.data import PointData
 from pitgeo.datasets.raw import open_npy
 from pitgeo.mesh import Mesh
+from pitgeo.system.atomic_files import atomic_file
 
 log = logging.getLogger(__name__)
 
@@ -142,11 +142,8 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
                 sample_id=number,
             )
             samples.append(data if self.pre_transform is None else self.pre_transform(data))
-        path = Path(self.processed_paths[0])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        self.save(samples, str(part))
-        part.replace(path)
+        with atomic_file(Path(self.processed_paths[0])) as part:
+            self.save(samples, str(part))
 
     def _load(self) -> None:
         with torch.serialization.safe_globals([PointData]):  # PyG stores the class beside the tensors

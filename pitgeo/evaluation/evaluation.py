@@ -25,7 +25,7 @@ from pitgeo.evaluation.measure_table import format_errors
 from pitgeo.evaluation.scores import SPLITS, Split, measure_samples, predict_samples, read_split, resting
 from pitgeo.measures.measures import FORMAT
 from pitgeo.prediction.predictor import load
-from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.module import known
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Training: Lightning's Trainer round one thin module, with checkpoints and resumes that can be relied on."""
 
 from pitgeo.system.interrupted import InterruptionError
-from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint, write_atomic
+from pitgeo.training.checkpoint_io import FORMAT, AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.distributed import WorkerLostError, together
 from pitgeo.training.distributed_context import find_context, require_one_process
 from pitgeo.training.fine_tune import start_from
@@ -24,5 +24,4 @@ __all__ = [
     "start_from",
     "together",
     "torch_device",
-    "write_atomic",
 ]

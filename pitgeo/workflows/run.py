@@ -21,7 +21,8 @@ from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.measures.reference import Reference
 from pitgeo.models.registry import DataSpec, build, parameter_count
-from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device, write_atomic
+from pitgeo.system.atomic_files import write_atomic
+from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
 from pitgeo.workflows.fit_control import fit_before, with_control

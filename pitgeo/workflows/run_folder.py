@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pitgeo.config.config import MACHINE, RunConfig, difference, parse_config
+from pitgeo.system.atomic_files import remove_parts
 from pitgeo.training import read_checkpoint
 
 RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
@@ -49,8 +50,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
     if resume:
         _check_resume(config, output / "last.ckpt")
         return
-    for part in output.glob(".*.part"):  # of a process that was killed while it wrote
-        part.unlink()
+    remove_parts(output)
     if not overwrite:
         check_free(output)
     if read_start(config) is not None:

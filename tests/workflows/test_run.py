@@ -12,6 +12,7 @@ from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.registry import parameter_count
 from pitgeo.workflows.run import _module, dry_run, train
 from pitgeo.workflows.run_data import read_data
+from pitgeo.workflows.run_folder import claim
 from tests.datasets.folder.conftest import small_mesh
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -94,3 +95,10 @@ def test_a_dry_run_without_files_tries_what_is_known(tmp_path):
         lines("naca", *naca, 'data.naca.positions="physical"')
     vorticity = ['model.name="mlp"', "data.vorticity.resolution=16"]
     assert lines("vorticity", *vorticity)[-2] == "model: mlp, tried on 2 samples"
+
+
+def test_a_run_begins_without_the_files_that_a_killed_process_left(tmp_path):
+    config = load_config(CONFIGS / "smoothing.toml")
+    (tmp_path / ".part-4242-last.ckpt").write_text("half")
+    claim(config, tmp_path)
+    assert not list(tmp_path.iterdir())

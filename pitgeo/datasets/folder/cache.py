@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
+from pitgeo.system.atomic_files import atomic_file
 from pitgeo.system.processes import as_needed
 
 log = logging.getLogger(__name__)
@@ -127,14 +126,10 @@ def save(path: Path, content: dict[str, Any]) -> None:
     Raises:
         ValueError: If it cannot be written.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(content, part)
-        part.replace(path)
+        with atomic_file(path) as part:
+            torch.save(content, part)
     except (OSError, RuntimeError) as error:  # torch says RuntimeError
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise ValueError(
             f"Expected a folder with room that can be written to at {path.parent}, the cache (got: {reason}); name "
