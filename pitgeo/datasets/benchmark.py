@@ -14,7 +14,8 @@ from pydantic import Field, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
-from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.data.samples import Samples
+from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
 

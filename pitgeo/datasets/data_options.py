@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
-
-Samples = Any
-"""A sequence of :class:`~pitgeo.data.PointData` that also has ``with_transform`` and slices."""
+from pitgeo.data.samples import Samples
 
 
 class DataOptions(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 
@@ -51,7 +51,7 @@ class ElasticityOptions(BenchmarkOptions):
     def template(self) -> PointData:
         """The first training sample, or random points while there are no files."""
         if self.is_ready():
-            return cast(PointData, self.training_parts()[0][0])
+            return self.training_parts()[0][0]
         pos = torch.rand(POINTS, 2, generator=torch.Generator().manual_seed(0))
         values = RADII if self.protocol == "radii" else 0
         return PointData(pos=pos, x=torch.zeros(POINTS, values), y=torch.zeros(POINTS, 1))

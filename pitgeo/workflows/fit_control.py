@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from pitgeo.config.config import RunConfig, TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.models.registry import DataSpec
@@ -46,8 +47,8 @@ class Fitted:
 def fit_before(
     config: RunConfig,
     spec: DataSpec,
-    samples: Sequence[PointData],
-    held_out: Sequence[PointData],
+    samples: Samples,
+    held_out: Samples,
     table: FieldTable,
 ) -> Fitted:
     """Fit the scalings of a run, and the control that its model corrects.

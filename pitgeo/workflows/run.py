@@ -158,9 +158,9 @@ def _module(config: RunConfig, parts: RunData) -> OperatorModule:
     model = build(config.model.options, spec)
     metadata = _metadata(config, spec, parts.box_scale, table)
     metadata |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
-    metadata["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
-    metadata["typical"] = samples.typical() if hasattr(samples, "typical") else None
-    metadata["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
+    sizes = samples.mesh_sizes()
+    metadata |= {"ranges": samples.ranges(), "typical": samples.typical()}
+    metadata["meshes"] = None if sizes is None else sizes.plain()
     module = fit_before(config, spec, samples, parts.held_out, table).module(model, config.training, metadata)
     if earlier is not None:
         start_from(module, earlier, Path(config.training.start_from))

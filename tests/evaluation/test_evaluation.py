@@ -16,6 +16,7 @@ from torch import Tensor
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
+from pitgeo.datasets import ListedSamples
 from pitgeo.evaluation import evaluation
 from pitgeo.evaluation.evaluation import evaluate, format_table
 from pitgeo.measures.measures import Measures
@@ -45,8 +46,8 @@ class Options:
     def __init__(self, samples: list[PointData]) -> None:
         self.samples = samples
 
-    def split_samples(self, split: str, progress: bool) -> list[PointData]:
-        return self.samples if split == "test" else []
+    def split_samples(self, split: str, progress: bool) -> ListedSamples:
+        return ListedSamples(self.samples if split == "test" else [])
 
     def split_files(self) -> None:
         return None

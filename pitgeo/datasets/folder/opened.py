@@ -13,7 +13,7 @@ import numpy as np
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import is_turned
-from pitgeo.datasets.data_options import Samples
+from pitgeo.data.samples import Samples
 from pitgeo.datasets.folder.cache import read_files
 from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
 from pitgeo.datasets.folder.samples import MeshSamples
