@@ -32,7 +32,7 @@ from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
 from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
-from pitgeo.workflows.run import _module
+from pitgeo.workflows.run import new_module
 from pitgeo.workflows.run_data import read_data
 from pitgeo.workflows.surrogate import DEFAULTS
 
@@ -113,7 +113,7 @@ def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
     changes = ["training.epochs=1", *settings]
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": meshes}}, changes, "settings")
     parts = read_data(config, progress=False)
-    fit(_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
+    fit(new_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
 
 
 def measure(folder: Path) -> dict[str, Any]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from torch import Tensor, nn
-
-from pitgeo.config.config import RunConfig, TrainingConfig
+from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.samples import Samples
@@ -17,31 +14,10 @@ from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.models.registry import DataSpec
 from pitgeo.training import OperatorModule
+from pitgeo.training.fitted import Fitted
 from pitgeo.workflows.fit_scalings import check_held_out, fit_scalings
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What is found on training samples before the first step.
-
-    Args:
-        inputs: Scaling of the input values.
-        targets: Scaling of the targets, or of what the control leaves of them.
-        sizes: Sizes of targets of whole meshes; ``None`` without any.
-        control: The control, if any.
-    """
-
-    inputs: Scaling
-    targets: Scaling
-    sizes: Tensor | None
-    control: nn.Module | None
-
-    def module(self, model: nn.Module, training: TrainingConfig, metadata: dict[str, Any]) -> OperatorModule:
-        """A new model with all of this."""
-        given: dict[str, Any] = {"metadata": metadata, "scalars": self.sizes, "control": self.control}
-        return OperatorModule(model, self.inputs, self.targets, training, **given)
 
 
 def fit_before(

@@ -16,11 +16,10 @@ from torch import nn
 
 from pitgeo.config.config import RunConfig, to_toml
 from pitgeo.data import PointData
-from pitgeo.data.fields import FieldTable
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.measures.reference import Reference
-from pitgeo.models.registry import DataSpec, build, parameter_count
+from pitgeo.models.registry import build, parameter_count
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
@@ -78,7 +77,7 @@ def train(
             with processes.by_turns():  # data are generated, and caches written, by the first
                 config = config.with_data(config.data.options.resolved(progress and first))
                 data = (read or read_data)(config, progress and first)
-            module, held_out = _module(config, data), data.held_out
+            module, held_out = new_module(config, data), data.held_out
             samples = with_control(module, data.samples)
             if resume:
                 check_places(module.metadata, output / "last.ckpt")
@@ -151,32 +150,34 @@ def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
 
 
-def _module(config: RunConfig, parts: RunData) -> OperatorModule:
-    table, samples, earlier = parts.table, parts.samples, parts.earlier
+def new_module(config: RunConfig, data: RunData) -> OperatorModule:
+    """What a run trains: a new model with scalings and metadata, perhaps with the weights of an earlier run.
+
+    Raises:
+        ValueError: If the model cannot take these data, or not be trained in this way.
+    """
+    table, samples, options = data.table, data.samples, config.data.options
     _seed(config.training.seed)
-    spec = data_spec(config, samples)
+    spec, sizes = data_spec(config, samples), samples.mesh_sizes()
     model = build(config.model.options, spec)
-    metadata = _metadata(config, spec, parts.box_scale, table)
-    metadata |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
-    sizes = samples.mesh_sizes()
-    metadata |= {"ranges": samples.ranges(), "typical": samples.typical()}
-    metadata["meshes"] = None if sizes is None else sizes.plain()
-    module = fit_before(config, spec, samples, parts.held_out, table).module(model, config.training, metadata)
-    if earlier is not None:
-        start_from(module, earlier, Path(config.training.start_from))
-    return module
-
-
-def _metadata(config: RunConfig, spec: DataSpec, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
-    """What a checkpoint says about itself."""
-    return {
+    metadata: dict[str, Any] = {
         "format": FORMAT,
         "config": config.plain(),
         "shape": asdict(spec),
         "table": table.plain(),
-        "box_scale": box_scale,
+        "box_scale": data.box_scale,
         "versions": versions(),
+        "split": options.split_files(),
+        "reference": Reference.fit(samples, table.scalars).plain(),
+        "ranges": samples.ranges(),
+        "typical": samples.typical(),
+        "meshes": None if sizes is None else sizes.plain(),
     }
+    fitted = fit_before(config, spec, samples, data.held_out, table)
+    module = fitted.module(model, config.training, metadata)
+    if data.earlier is not None:
+        start_from(module, data.earlier, Path(config.training.start_from))
+    return module
 
 
 def _seed(seed: int) -> None:

@@ -10,7 +10,7 @@ from pitgeo.datasets import DATASETS
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.registry import parameter_count
-from pitgeo.workflows.run import _module, dry_run, train
+from pitgeo.workflows.run import dry_run, new_module, train
 from pitgeo.workflows.run_data import read_data
 from pitgeo.workflows.run_folder import claim
 from tests.datasets.folder.conftest import small_mesh
@@ -35,7 +35,7 @@ def test_before_and_in_a_run_the_mesh_is_shared_or_not(data, tmp_path):
         config = load_config(CONFIGS / "smoothing.toml", ['model.name="deeponet"'])
     else:
         config = files(tmp_path, [20] * 6, data == "one mesh")('model.name="deeponet"')
-    module = _module(config, read_data(config, False))
+    module = new_module(config, read_data(config, False))
     values, axes, points = 1, 2, 256 if data == "made on the spot" else 20
     shared = data != "meshes of one size"
     assert module.metadata["shape"]["is_shared"] == config.data.options.is_shared == shared
