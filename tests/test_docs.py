@@ -16,7 +16,8 @@ from torch_geometric.data import Batch
 
 from pitgeo import load
 from pitgeo.cli.main import main
-from pitgeo.config.config import ConfigError, parse_config, tomllib
+from pitgeo.config.config import parse_config
+from pitgeo.config.toml import ConfigError, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
 from pitgeo.mesh import read_mesh

@@ -80,12 +80,12 @@ class BenchmarkOptions(DataOptions):
     @property
     @abstractmethod
     def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
+        """Mesh fields that hold the input values; a class attribute where options do not change them."""
 
     @property
     @abstractmethod
     def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
+        """Mesh fields that hold the targets; a class attribute where options do not change them."""
 
     def table(self, sample: PointData) -> FieldTable:
         """Inputs and targets; all input values are one field, and every target has one component."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
@@ -32,6 +32,7 @@ class ElasticityOptions(BenchmarkOptions):
         protocol: Inputs: coordinates and ``"radii"``, or ``"coordinates"`` alone.
     """
 
+    targets: ClassVar[tuple[str, ...]] = Elasticity.targets
     root: str = "datasets/elasticity"
     protocol: Literal["radii", "coordinates"] = "radii"
     train: Count = 1000
@@ -42,11 +43,6 @@ class ElasticityOptions(BenchmarkOptions):
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return input_fields(self.protocol)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return Elasticity.targets
 
     def template(self) -> PointData:
         """The first training sample, or random points while there are no files."""

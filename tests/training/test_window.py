@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.config.config import ConfigError, TrainingConfig, load_config
+from pitgeo.config.config import TrainingConfig, load_config
+from pitgeo.config.toml import ConfigError
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.fields import Fields
