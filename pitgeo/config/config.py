@@ -64,7 +64,7 @@ class TrainingConfig(_Table):
     output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
     activations again in the backward pass, to hold fewer. ``window``, for data that are rolled out, has a step of
     training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
-    them, as in the paper (:mod:`pitgeo.training.window`). With ``deterministic``, torch uses deterministic algorithms
+    them, as in the paper (:mod:`pitgeo.training.loader`). With ``deterministic``, torch uses deterministic algorithms
     alone, or raises where it has none.
     """
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pitgeo.data import PointData
 from pitgeo.datasets import airfoil_transonic, holed_poisson
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, GridOptions, Split
-from pitgeo.datasets.closed_curve import ClosedCurve
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.holed_poisson import HoledPoisson
+from pitgeo.datasets.shared_mesh import ClosedCurve
 
 
 class ExternalOptions(BenchmarkOptions):

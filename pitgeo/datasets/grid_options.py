@@ -14,8 +14,7 @@ from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, naca, shock_
 from pitgeo.datasets.benchmark import Count, GridOptions, Split
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.generators import run_generator
-from pitgeo.datasets.own_meshes import OwnMeshes
-from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.datasets.shared_mesh import OwnMeshes, SharedMesh
 
 
 class GeneratedOptions(GridOptions):

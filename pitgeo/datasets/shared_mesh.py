@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 from pitgeo.data import PointData
 from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.mesh import Mesh
 
 if TYPE_CHECKING:
@@ -138,3 +140,44 @@ class SharedMesh(Samples):
         if self.base is not None:
             result["base"] = self.base[chosen]
         return result
+
+
+class ClosedCurve(SharedMesh):
+    """The samples of a benchmark whose points are those of one closed curve, in its order; see :class:`SharedMesh`."""
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh of lines, the last of which leads back to the first point."""
+        number = np.arange(len(self.raw_pos))
+        return replace(super().mesh(index), cells=(("line", np.stack([number, np.roll(number, -1)], -1)),))
+
+
+class OwnMeshes(ListedSamples):
+    """The samples of a reference grid at their positions in space; the coordinates are the only inputs.
+
+    Args:
+        shared: The samples on the reference grid; their input values are the positions in space.
+    """
+
+    def __init__(self, shared: SharedMesh) -> None:
+        super().__init__(
+            [
+                PointData(pos=shared.x[index], y=shared.y[index], sample_id=int(shared.numbers[index]))
+                for index in range(len(shared))
+            ]
+        )
+        self.shared = shared
+        self.window = shared.window
+
+    def cut(self, part: slice) -> None:
+        """Keep a part of what belongs to the samples beside them."""
+        self.shared = self.shared[part]
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh of quadrilaterals."""
+        mesh = self.shared.mesh(index)
+        fields = {name: values for name, values in mesh.point_data.items() if name in self.shared.targets}
+        return replace(mesh, point_data=fields)
+
+    def polygons(self, index: int) -> NDArray[np.float64] | None:
+        """A quadrilateral round every point, ``[N, 4, 2]``."""
+        return self.shared.polygons(index)

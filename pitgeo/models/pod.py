@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from pitgeo.controls.fitted import Fitted
-from pitgeo.controls.pod_map import PODMap
+from pitgeo.controls.inputs import FittedModule
+from pitgeo.controls.pod import PODMap
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.models.model_options import Count, DataSpec, ModelOptions
@@ -18,7 +18,7 @@ NEAR = 1e-4
 """Share of the extent that points may be away from those of training."""
 
 
-class POD(Fitted):
+class POD(FittedModule):
     r"""Principal components of the fields on one mesh, interpolated between the inputs of the training samples.
 
     See :class:`pitgeo.controls.PODMap`. Positions are not looked at, but to refuse another mesh than that of training.

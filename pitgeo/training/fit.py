@@ -25,8 +25,7 @@ from pitgeo.training.closed import fit_closed
 from pitgeo.training.distributed import TIMEOUT, together
 from pitgeo.training.distributed_context import ContextEnvironment, DistributedContext
 from pitgeo.training.history import History
-from pitgeo.training.loader import BatchLoader
-from pitgeo.training.loader_state import LoaderState
+from pitgeo.training.loader import BatchLoader, LoaderState
 from pitgeo.training.module import NonFiniteError, OperatorModule
 from pitgeo.training.progress import Progress
 from pitgeo.training.random_state import RandomState

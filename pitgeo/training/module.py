@@ -19,8 +19,7 @@ from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import project_
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
-from pitgeo.training.over_points import averaged, root_counts
-from pitgeo.training.query_points import draw_query_points
+from pitgeo.training.output_points import averaged, draw_query_points, root_counts
 from pitgeo.training.schedules import make_schedule
 
 SHARES = tuple(step / 10 for step in range(11))

@@ -6,8 +6,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.datasets.fields import Fields
-from pitgeo.datasets.own_meshes import OwnMeshes
-from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.datasets.shared_mesh import OwnMeshes, SharedMesh
 from pitgeo.measures.relative_error import relative_error
 from pitgeo.models.registry import DataSpec, PiTOptions
 from pitgeo.nn import PointwiseMLP

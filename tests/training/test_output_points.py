@@ -24,7 +24,7 @@ from pitgeo.measures.relative_error import relative_error
 from pitgeo.models import FNO
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.training import FORMAT, InterruptionError, OperatorModule, fit, read_checkpoint
-from pitgeo.training.query_points import draw_query_points
+from pitgeo.training.output_points import draw_query_points
 
 SIZES = (6, 4, 9)
 MOST = 4
