@@ -207,7 +207,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collec
 
 
 MACHINE = ("training.device", "training.checkpoint_activations", "training.devices", "training.nodes", "root")
-"""Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
+"""Keys, or last parts of keys, that depend on the machine: they may differ between runs that belong together."""
 
 
 _Registry = tuple[tuple[str, type[BaseModel]], ...]

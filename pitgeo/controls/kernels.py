@@ -95,16 +95,16 @@ def kernel_values(kernel: Kernel, z: Tensor, places: Tensor, length: float = 1.0
         return z.new_zeros(len(z), len(places))
     if kernel == "linear":
         return z @ places.t() / length**2
-    squared = squared_distances(z, places) / length**2
+    squared_distance = squared_distances(z, places) / length**2
     if kernel == "gaussian":
-        return torch.exp(-squared / 2)
+        return torch.exp(-squared_distance / 2)
     if kernel == "multiquadric":
-        return -torch.sqrt(1 + squared)
-    distance = squared.clamp(min=1e-300).sqrt()
+        return -torch.sqrt(1 + squared_distance)
+    distance = squared_distance.clamp(min=1e-300).sqrt()
     if kernel == "matern":
         scaled = math.sqrt(5) * distance
         return (1 + scaled + scaled.square() / 3) * torch.exp(-scaled)
-    return distance**3 if kernel == "cubic" else squared * distance.log()
+    return distance**3 if kernel == "cubic" else squared_distance * distance.log()
 
 
 def squared_distances(z: Tensor, places: Tensor) -> Tensor:

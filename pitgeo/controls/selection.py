@@ -93,10 +93,10 @@ def best(
     """
     count = len(sizes)
     some = slice(None, None, -(-count // _FIRST))
-    few = [part[some, :_MODES] for part in modes]
+    first_modes = [part[some, :_MODES] for part in modes]
     tried = []
     for number, (z, recipe) in enumerate(candidates):
-        found = score(recipe, z[some], few, sizes[some], rank)
+        found = score(recipe, z[some], first_modes, sizes[some], rank)
         tried.append((math.inf if found is None else found.error, number))
     some = slice(None, None, -(-count // MOST))
     chosen: tuple[int, Score] | None = None
@@ -118,8 +118,8 @@ def recipes(z: Tensor, has_fields: bool) -> Iterator[Recipe]:
         has_fields: Whether they come from fields, whose directions matter by their size.
     """
     count, inputs = z.shape
-    few = z[:: -(-count // 200)]
-    unit = math.sqrt(float(squared_distances(few, few).mean()) / 2) or 1.0
+    sample = z[:: -(-count // 200)]
+    unit = math.sqrt(float(squared_distances(sample, sample).mean()) / 2) or 1.0
     kept = count - -(-count // len(folds(count)))  # in the smallest training part
     yield Recipe("none", 0, 1.0)
     degrees = [1] if inputs + 1 < kept else []

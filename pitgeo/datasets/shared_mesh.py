@@ -89,13 +89,13 @@ class SharedMesh(Samples):
         return result
 
     def with_base(self, base: Tensor) -> Self:
-        """The same samples, each with values ``base`` ``[M, K]`` of ``[S, M, K]`` that a model corrects."""
+        """The same samples, each with the values that a model corrects: ``base`` ``[S, M, K]`` of all samples."""
         result = copy.copy(self)
         result.base = base
         return result
 
-    def leavings(self) -> Self:
-        """The same samples, what ``base`` leaves of the targets in their place."""
+    def residuals(self) -> Self:
+        """The same samples with targets less ``base``."""
         result = copy.copy(self)
         result.y = self.y if self.base is None else self.y - self.base
         result.base = None

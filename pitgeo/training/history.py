@@ -1,4 +1,4 @@
-"""One row an epoch, in a table that no interruption tears."""
+"""A table with one row an epoch, which is complete whenever a run is interrupted."""
 
 from __future__ import annotations
 

@@ -247,8 +247,8 @@ class OperatorModule(LightningModule):
         labels = FieldTable.parse(self.metadata["table"]).target_labels if "table" in self.metadata else ()
         name = f"target {labels[channel]!r}" if channel < len(labels) else f"target channel {channel}"
         numbers = batch.get("sample_id")
-        where = sample if numbers is None else int(numbers.flatten()[sample])
-        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {where}"
+        sample_name = sample if numbers is None else int(numbers.flatten()[sample])
+        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {sample_name}"
         logs = self.target_scaling.is_log
         if bool(logs[channel % len(logs)]):
             return f"{flaw}; its logarithm is scaled, and the exponential of what is predicted is out of range"

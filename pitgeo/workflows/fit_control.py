@@ -54,16 +54,16 @@ def fit_before(
         )
     control.fit_closed(samples)
     log.info("The network corrects a control, in which training samples were left out in turn")
-    leavings = fit_scalings(config, _with_base(control, samples).leavings(), table)[1]
-    zero = Scaling(0 * leavings.mean, leavings.std, tuple(leavings.grid.tolist()))
+    residuals = fit_scalings(config, _with_base(control, samples).residuals(), table)[1]
+    zero = Scaling(0 * residuals.mean, residuals.std, tuple(residuals.grid.tolist()))
     return Fitted(inputs, zero, sizes, control)
 
 
 def with_control(module: OperatorModule, samples: Sequence[PointData]) -> Sequence[PointData]:
-    """Training samples with what a module's control, if it has one, says of each without it.
+    """Training samples with the predictions of a module's control, each of a control fitted without that sample.
 
-    A control that interpolates leaves nothing of the samples that it was fitted to. So the network learns what is left
-    where samples in turn were left out, as will be left of new ones.
+    A control that interpolates is exact on the samples it was fitted to. The network learns the residuals of samples
+    that were left out, which are like those of new samples. Without a control the samples stay as they are.
     """
     return samples if module.control is None else _with_base(module.control, samples)
 

@@ -97,9 +97,9 @@ def _check_logs(samples: Samples, key: Literal["x", "y"], logs: Sequence[int], l
                 values = values[sample.y_mask[:, channel]]
             if not bool((values > 0).all()):
                 name = samples.name(number)
-                where = "" if name is None else f"{name}: "
+                prefix = "" if name is None else f"{name}: "
                 raise ValueError(
-                    f"{where}Expected positive values of {labels[channel]!r}, whose logarithm is scaled (got "
+                    f"{prefix}Expected positive values of {labels[channel]!r}, whose logarithm is scaled (got "
                     f"{float(values.min()):g}); leave it out of scaling.log"
                 )
 

@@ -44,8 +44,8 @@ def train(
 ) -> Trained:
     """Prepare the data, train, and evaluate once on the test set.
 
-    Seeds the generators of Python, numpy and torch, and has torch flush denormal numbers to zero, which are dreadfully
-    slow on CPUs and abound where weights fall off quickly.
+    Seeds the generators of Python, numpy and torch. Has torch flush denormal numbers to zero: CPUs are very slow on
+    these, and weights that decay quickly have many.
 
     Args:
         config: The run.
@@ -112,8 +112,8 @@ def dry_run(config: RunConfig) -> list[str]:
     """
     options = config.data.options
     train, validation, test = options.counts()
-    few: Sequence[PointData] = options.few_samples()
-    raw = few if len(few) else [options.template()]
+    examples: Sequence[PointData] = options.few_samples()
+    raw = examples if len(examples) else [options.template()]
     transform = config.transform(fit_box_scale(config, raw))
     samples: Sequence[PointData]
     samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
@@ -121,7 +121,7 @@ def dry_run(config: RunConfig) -> list[str]:
     labels = options.table(sample).target_labels
     model = build(config.model.options, data_spec(config, samples))
     prepare_model(model, config.training)
-    tried = _try(model, samples) if len(few) else "no sample: there are no files"
+    tried = _try(model, samples) if len(examples) else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
         f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",

@@ -108,7 +108,7 @@ def fit_box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | No
 def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
     """What a model is built for."""
     meshes = _meshes(samples)
-    few = meshes[:: max(1, len(meshes) // 10)]
+    some = meshes[:: max(1, len(meshes) // 10)]
     sizes, size = set(), 0.0
     for sample in meshes:  # once: large sets prepare a sample anew every time
         sizes.add(int(sample.pos.shape[0]))
@@ -118,9 +118,9 @@ def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
         in_channels=samples[0].input_dim,
         out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
         dimension=int(samples[0].pos.shape[1]),
-        spacing=statistics.median(spacing(sample.pos) for sample in few),
+        spacing=statistics.median(spacing(sample.pos) for sample in some),
         extent=size,
-        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
+        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in some),
         steps=steps,
         points=sizes.pop() if len(sizes) == 1 else None,
         is_shared=config.data.options.is_shared,

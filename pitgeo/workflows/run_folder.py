@@ -1,4 +1,4 @@
-"""The folder of a run: whose results are in it, and whether they may be gone on with."""
+"""The folder of a run: whose results it holds, and whether a run can be resumed from them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
     """Make the folder of a run; refuse one that holds another run.
 
     Raises:
-        ValueError: If there are results, and they are neither to be gone on with nor to be deleted; if the run starts
+        ValueError: If there are results, and they are neither to be resumed nor to be deleted; if the run starts
             from one of them; or if there is nothing to test on.
         FileNotFoundError: If there is nothing to resume, or to start from.
     """
@@ -113,7 +113,7 @@ def _check_resume(config: RunConfig, last: Path) -> None:
 
 
 def as_begun(config: RunConfig, last: Path) -> RunConfig:
-    """The configuration with the geometry inputs that a run began with, where they were left to the data."""
+    """The configuration with the geometry inputs that a run began with, where the configuration says ``"auto"``."""
     options = config.data.options
     if getattr(options, "geometry", ()) != "auto":
         return config

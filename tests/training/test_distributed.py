@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,6 +40,14 @@ EVEN = {"samples": 10, "held_out": 3, "training": {"epochs": 4, "batch_size": 4,
 ALONE = {"samples": 5, "held_out": 1, "training": {"epochs": 2, "batch_size": 1, "devices": 2}}
 STEPS = 3  # of an epoch of EVEN
 COLUMNS = ("epoch", "train_loss", "val_error", "lr")
+
+
+@pytest.fixture(autouse=True)
+def same_signals() -> Iterator[None]:
+    """A failure in this process has it ignore SIGTERM until it ends; the tests go on."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def environment() -> dict[str, str]:

@@ -237,14 +237,14 @@ class MeshOptions(DataOptions):
             name = given.partition(":")[2] or given
             kinds: set[int] = set()
             for reading in training:
-                here = reading.kinds[name]
-                if here is None:
+                found_kinds = reading.kinds[name]
+                if found_kinds is None:
                     raise ValueError(
                         f"{reading.path}: Expected whole numbers in {name!r}, at most {MOST_KINDS} different ones, as "
                         f"it is among data.meshes.categories (got others, or several components, or means of cells at "
                         f"points); leave it out there"
                     )
-                kinds.update(here)
+                kinds.update(found_kinds)
             found[name] = sorted(kinds)
         return table.with_categories(found)
 
