@@ -79,7 +79,7 @@ class DataOptions(BaseModel):
         return self
 
     def resolved(self, progress: bool = False) -> DataOptions:
-        """The same options, with a value for each that the data decide, so that files that come later change nothing."""
+        """The same options, with a value for each that the data decide: files that come later then change nothing."""
         return self
 
     def split_samples(self, split: str, progress: bool = False) -> Samples:
