@@ -102,3 +102,11 @@ def test_a_run_begins_without_the_files_that_a_killed_process_left(tmp_path):
     (tmp_path / ".part-4242-last.ckpt").write_text("half")
     claim(config, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_samples_of_another_kind_are_refused(monkeypatch):
+    options = DATASETS["smoothing"]
+    whole = options.training_parts
+    monkeypatch.setattr(options, "training_parts", lambda self, progress=False: tuple(map(list, whole(self, progress))))
+    with pytest.raises(ValueError, match=r"SmoothingOptions .* from pitgeo.datasets.Samples \(got list\); derive"):
+        read_data(load_config(CONFIGS / "smoothing.toml"), False)
