@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import string
 import urllib.parse
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from pitgeo.mesh.sets import set_fields
 from pitgeo.mesh.vtk.legacy import add_field_data
 from pitgeo.mesh.vtk.reader import write_vtk
 from pitgeo.mesh.xdmf.field_data import add_field_data as add_xdmf_field_data
+from pitgeo.system.atomic_files import atomic_file
 
 log = logging.getLogger(__name__)
 
@@ -74,37 +74,33 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
     kind = WRITABLE.get(path.suffix.lower(), "gmsh" if path.suffix.lower() == ".msh" else "exodus")
     known = _source(path, mesh) if kind in ("gmsh", "exodus") else None
     point_sets, cell_sets = ({}, {}) if known else set_fields(mesh)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")
-    try:
-        point_data = {name: _storable(values, kind) for name, values in {**mesh.point_data, **point_sets}.items()}
-        cell_data = {
-            name: [_storable(values, kind) for values in blocks]
-            for name, blocks in {**mesh.cell_data, **cell_sets}.items()
-        }
-        field_data = {name: _storable_field_data(values) for name, values in mesh.field_data.items()}
-        if known:  # what is there stays as it is
-            kept = copies.kept_fields(known, mesh)
-            point_data.update(kept[0])
-            cell_data.update(kept[1])
-            field_data.update(kept[2])
-            copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
-        else:
-            _write(part, kind, mesh, point_data, cell_data, field_data)
-        lost = _lost(mesh, read(part), point_data, joined(cell_data), field_data)
-        if lost:
-            raise ValueError(f"{', '.join(lost)} came back changed")
-        os.replace(part, path)
-    except OSError:
-        raise
-    except (Exception, SystemExit) as error:  # meshio's writers fail in every way there is
-        reason = str(error).replace(str(part), part.name)
-        raise ValueError(
-            f"{path}: Expected fields that the format can hold (got: {type(error).__name__}: {reason}); give the "
-            f"fields plain names and numbers, or write .vtu"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic_file(path) as part:
+        try:
+            point_data = {name: _storable(values, kind) for name, values in {**mesh.point_data, **point_sets}.items()}
+            cell_data = {
+                name: [_storable(values, kind) for values in blocks]
+                for name, blocks in {**mesh.cell_data, **cell_sets}.items()
+            }
+            field_data = {name: _storable_field_data(values) for name, values in mesh.field_data.items()}
+            if known:  # what is there stays as it is
+                kept = copies.kept_fields(known, mesh)
+                point_data.update(kept[0])
+                cell_data.update(kept[1])
+                field_data.update(kept[2])
+                copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
+            else:
+                _write(part, kind, mesh, point_data, cell_data, field_data)
+            lost = _lost(mesh, read(part), point_data, joined(cell_data), field_data)
+            if lost:
+                raise ValueError(f"{', '.join(lost)} came back changed")
+        except OSError:
+            raise
+        except (Exception, SystemExit) as error:  # meshio's writers fail in every way there is
+            reason = str(error).replace(str(part), part.name)
+            raise ValueError(
+                f"{path}: Expected fields that the format can hold (got: {type(error).__name__}: {reason}); give the "
+                f"fields plain names and numbers, or write .vtu"
+            ) from error
 
 
 def _source(path: Path, mesh: Mesh) -> Mesh:

@@ -48,7 +48,7 @@ class Rollout(nn.Module):
         self.steps = steps
 
     def forward(self, data: PointData) -> Tensor:
-        """All steps; of a window of a series (:mod:`pitgeo.training.window`) as many as ``data.window`` says."""
+        """All steps; of a window of a series (:mod:`pitgeo.training.loader`) as many as ``data.window`` says."""
         if not data.coincide("input", "output"):
             raise ValueError(
                 "Expected output points that are the input points where predictions become inputs (got others)"
