@@ -17,11 +17,12 @@ from torch_geometric.data import Batch
 
 from pitgeo import load
 from pitgeo.cli import main
-from pitgeo.config.config import ConfigError, parse_config, tomllib
+from pitgeo.config.config import parse_config
+from pitgeo.config.toml import ConfigError, tomllib
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
 from pitgeo.mesh import read_mesh
-from pitgeo.models.registry import MODELS, Shape
+from pitgeo.models.registry import MODELS, DataSpec
 from pitgeo.testing import (
     assert_batch_independent,
     assert_gradients,
@@ -154,8 +155,8 @@ def test_the_page_on_extending_is_one_program(run, tmp_path, monkeypatch, capsys
     found = json.loads((tmp_path / "runs" / "ellipses" / "evaluation.json").read_text(encoding="utf-8"))
     assert found["samples"] == 4 and found["errors"]["u"]["relative_l2"]["mean"] < 1
     assert len(list((tmp_path / "runs" / "ellipses" / "meshes").glob("*.vtu"))) == 3
-    shape = Shape(3, 1, 2, 0.1, 1.0)
-    model, prepared = names["PowerOptions"]().build(shape).double(), double(names["samples"][0])
+    spec = DataSpec(3, 1, 2, 0.1, 1.0)
+    model, prepared = names["PowerOptions"]().build(spec).double(), double(names["samples"][0])
     shared = PointData(pos=prepared.pos, x=torch.stack([prepared.x, 2 * prepared.x]))  # as the page says
     alone = [model(PointData(pos=prepared.pos, x=x)) for x in shared.x]
     assert torch.allclose(model(shared), torch.stack(alone), atol=1e-12)
@@ -192,7 +193,7 @@ def test_the_page_on_models_adds_one(run):
     names = run("\n".join(MODELS_PAGE), "docs/models.md")
     assert len(MODELS_PAGE) == 1 and MODELS["pooling"] is names["PoolingOptions"]
     tables = {"data": {"name": "elasticity"}, "model": {"name": "pooling", "pooling": {"layers": 3}}}
-    model = parse_config(tables).model.options.build(Shape(5, 2, 2, 0.1, 1.0)).double()
+    model = parse_config(tables).model.options.build(DataSpec(5, 2, 2, 0.1, 1.0)).double()
     assert len(model.layers) == 3
     samples = [PointData(pos=torch.rand(size, 2).double(), x=torch.rand(size, 3).double()) for size in (9, 1, 5)]
     assert_permutation_equivariant(model, samples[0])
@@ -227,11 +228,11 @@ def test_models_take_what_the_page_says(name):
 
     def takes(*samples):
         common = len({len(sample["x"]) for sample in samples}) == 1
-        shape = Shape(3, 1, 2, 1 / 23, 1.0, points=576 if common else None)
+        spec = DataSpec(3, 1, 2, 1 / 23, 1.0, points=576 if common else None)
         ready = [options.transform()(PointData(**sample)) for sample in samples]
         try:
             with torch.no_grad():
-                out = options.build(shape)(Batch.from_data_list(ready))
+                out = options.build(spec)(Batch.from_data_list(ready))
         except ValueError as error:
             assert str(error).startswith("Expected ")
             return False

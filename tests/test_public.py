@@ -119,6 +119,8 @@ PUBLIC = {
         "Fields",
         "GridOptions",
         "HoledPoisson",
+        "ListedSamples",
+        "Samples",
         "SharedMesh",
     ],
 }

@@ -18,8 +18,8 @@ from benchmarks.speed.networks import darcy2d
 from benchmarks.speed.works import network_step
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
-from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import Any
 from benchmarks.paper.summary import draw, format_study
 from benchmarks.paper.table import Study
 from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
-from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.workflows.compare.entry import Entry
 from pitgeo.workflows.compare.harness import Harness
 from pitgeo.workflows.compare.settings import Settings

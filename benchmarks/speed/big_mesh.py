@@ -13,7 +13,7 @@ from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
 from pitgeo.graphs.neighbors import spacing
-from pitgeo.models.registry import LatentOptions, PiTOptions, Shape
+from pitgeo.models.registry import DataSpec, LatentOptions, PiTOptions
 from pitgeo.training import OperatorModule
 
 QUERY_POINTS = 8192
@@ -48,7 +48,7 @@ def prepared(points: int, latent: int, channels: int, options: dict[str, Any]) -
     pos = torch.rand(points, 3)
     sample = PointData(pos=pos, x=1 + pos.prod(1, keepdim=True), y=torch.sin(3 * pos), sample_id=0)
     sample = pit.transform()(sample)
-    model = pit.build(Shape(4, 3, 3, spacing(pos), 1.0, spacing(sample.points("latent")[0])))
+    model = pit.build(DataSpec(4, 3, 3, spacing(pos), 1.0, spacing(sample.points("latent")[0])))
     targets = Scaling.fit([sample.y], "channel")
     module = OperatorModule(model, Scaling.identity(1), targets, TrainingConfig(batch_size=1, **options))
     return module, Batch.from_data_list([sample])

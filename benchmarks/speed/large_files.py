@@ -28,12 +28,12 @@ from pitgeo.evaluation.evaluation import versions, write_json
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.prediction import predictor as predict
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
 from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
-from pitgeo.training.checkpoint_io import write_atomic
-from pitgeo.workflows.run import _module
-from pitgeo.workflows.run_data import read_parts
+from pitgeo.workflows.run import new_module
+from pitgeo.workflows.run_data import read_data
 from pitgeo.workflows.surrogate import DEFAULTS
 
 log = logging.getLogger(__name__)
@@ -112,8 +112,8 @@ def prepare(folder: Path, points: int, settings: Sequence[str] = ()) -> None:
     meshes = {**DEFAULTS["data"]["meshes"], **files, "cache": str(folder / "cache")}
     changes = ["training.epochs=1", *settings]
     config = parse_config({**DEFAULTS, "data": {"name": "meshes", "meshes": meshes}}, changes, "settings")
-    parts = read_parts(config, progress=False)
-    fit(_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
+    parts = read_data(config, progress=False)
+    fit(new_module(config, parts), parts.samples, parts.held_out, folder / "run", resume=False, progress=False)
 
 
 def measure(folder: Path) -> dict[str, Any]:

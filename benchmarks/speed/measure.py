@@ -24,9 +24,9 @@ from tqdm import tqdm
 from benchmarks import environment
 from benchmarks.speed.table import GROWING, WORKS
 from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
 from pitgeo.system.threads import SPINS
-from pitgeo.training.checkpoint_io import write_atomic
 
 log = logging.getLogger(__name__)
 

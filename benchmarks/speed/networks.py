@@ -13,7 +13,7 @@ from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.benchmark import grid_positions
-from pitgeo.models.registry import LatentOptions, PiTOptions, Shape
+from pitgeo.models.registry import DataSpec, LatentOptions, PiTOptions
 from pitgeo.nn import LengthScale, PiT
 
 
@@ -50,7 +50,7 @@ class Network:
 
     def model(self, points: int) -> PiT:
         """The network, with random length scales or those of ``largest``."""
-        model = self.options.build(Shape(2 + self.values, 1, 2, 1 / math.sqrt(points), 1.0))
+        model = self.options.build(DataSpec(2 + self.values, 1, 2, 1 / math.sqrt(points), 1.0))
         assert isinstance(model, PiT)
         if self.largest is not None:
             for layer in model.modules():

@@ -18,8 +18,8 @@ from benchmarks.speed.operations import machine_rates, training_operations
 from benchmarks.speed.table import NETWORKS
 from benchmarks.speed.works import network_step
 from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
-from pitgeo.training.checkpoint_io import write_atomic
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matrix products", ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")),

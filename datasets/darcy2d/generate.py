@@ -6,7 +6,7 @@ from pathlib import Path
 
 import darcy2d_samples as darcy2d
 
-from pitgeo.datasets.generate_script import run_script, script_parser
+from pitgeo.datasets.generators import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Darcy2D", Path(__file__).parent, 1024)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import naca_samples as naca
 
-from pitgeo.datasets.generate_script import run_script, script_parser
+from pitgeo.datasets.generators import run_script, script_parser
 
 if __name__ == "__main__":
     run_script(script_parser("NACA", Path(__file__).parent, 1200), naca.generate, naca.picture)

@@ -8,7 +8,7 @@ from pathlib import Path
 import plates_samples as plates
 from plates_picture import picture
 
-from pitgeo.datasets.generate_script import run_script, script_parser
+from pitgeo.datasets.generators import run_script, script_parser
 
 if __name__ == "__main__":
     parser = script_parser("Plates", Path(__file__).parent, 120)

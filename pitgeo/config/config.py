@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,22 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
 from pitgeo.config.messages import messages
+from pitgeo.config.toml import ConfigError, put_override, read_toml, toml_text
 from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.datasets import DATASETS
 from pitgeo.models.registry import MODELS
 from pitgeo.nn.rollout import check_window
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be used; the message names the file, the key and what was expected."""
 
 
 class _Table(BaseModel):
@@ -74,7 +64,7 @@ class TrainingConfig(_Table):
     output points of a sample that a step takes its loss from, drawn at random; ``checkpoint_activations`` computes
     activations again in the backward pass, to hold fewer. ``window``, for data that are rolled out, has a step of
     training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
-    them, as in the paper (:mod:`pitgeo.training.window`). With ``deterministic``, torch uses deterministic algorithms
+    them, as in the paper (:mod:`pitgeo.training.loader`). With ``deterministic``, torch uses deterministic algorithms
     alone, or raises where it has none.
     """
 
@@ -181,28 +171,6 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), run: type[RunCo
     return parse_config(read_toml(Path(path)), overrides, source=str(path), run=run)
 
 
-def read_toml(path: Path, kind: str = "configuration file") -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Args:
-        path: The file.
-        kind: What it is, for the message where there is none.
-
-    Raises:
-        ConfigError: If the file is missing, cannot be read, or is not TOML; the message names it.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.toml")], 1)
-        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
-        raise ConfigError(f"{path}: no such {kind}{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read ({error})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML ({error})") from None
-
-
 def parse_config(
     table: Mapping[str, Any],
     overrides: Sequence[str] = (),
@@ -218,9 +186,7 @@ def parse_config(
     plain = json.loads(json.dumps(table, default=str))
     sources = {}
     for override in overrides:
-        key, value = _split(override, option)
-        _put(plain, key, value, f"{option} {override}")
-        sources[key] = f"{option} {override}"
+        sources[put_override(plain, override, option)] = f"{option} {override}"
     try:
         # JSON's strict mode: no string becomes a number, yet lists become tuples.
         return run.model_validate_json(json.dumps(plain, default=str), strict=True)
@@ -230,9 +196,7 @@ def parse_config(
 
 def to_toml(config: RunConfig) -> str:
     """The configuration as TOML text; reading it again gives an equal one."""
-    lines: list[str] = []
-    _write(config.plain(), (), lines)
-    return "\n".join(lines).strip() + "\n"
+    return toml_text(config.plain())
 
 
 def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collection[str] = ()) -> list[str]:
@@ -243,7 +207,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collec
 
 
 MACHINE = ("training.device", "training.checkpoint_activations", "training.devices", "training.nodes", "root")
-"""Keys, or last parts of keys, that are facts of the machine: they may differ between runs that belong together."""
+"""Keys, or last parts of keys, that depend on the machine: they may differ between runs that belong together."""
 
 
 _Registry = tuple[tuple[str, type[BaseModel]], ...]
@@ -265,41 +229,9 @@ def _choice(title: str, registry: _Registry) -> type[Choice]:
     return create_model(title, __base__=Choice, name=(names, ...), **tables)
 
 
-def _split(override: str, option: str) -> tuple[str, Any]:
-    key, equals, text = override.partition("=")
-    key = key.strip()
-    if not equals or not all(key.split(".")):
-        raise ConfigError(f"{option} {override}: expected KEY=VALUE, the key dotted, as in training.epochs=5")
-    try:
-        parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return key, text.strip()
-    return key, (parsed["value"] if parsed.keys() == {"value"} else text.strip())
-
-
-def _put(table: dict[str, Any], key: str, value: Any, source: str) -> None:
-    *parents, last = key.split(".")
-    for depth, parent in enumerate(parents, 1):
-        table = table.setdefault(parent, {})
-        if not isinstance(table, dict):
-            raise ConfigError(f"{source}: {'.'.join(parents[:depth])} is not a table")
-    table[last] = value
-
-
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
-    values = {key: value for key, value in table.items() if not isinstance(value, Mapping) and value is not None}
-    if path and (values or not table):
-        lines += ["", f"[{'.'.join(path)}]"]
-    # JSON's numbers, strings and lists are TOML's too.
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            _write(value, (*path, key), lines)

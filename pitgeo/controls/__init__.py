@@ -3,8 +3,7 @@
 from pitgeo.controls.choice import controls_for
 from pitgeo.controls.control import Control
 from pitgeo.controls.local import LocalRegression
-from pitgeo.controls.pod import POD
-from pitgeo.controls.pod_map import PODMap
+from pitgeo.controls.pod import POD, PODMap
 from pitgeo.controls.simple import MeanField, NearestCase, Persistence
 from pitgeo.controls.training_set import TrainingSet
 

@@ -1,4 +1,4 @@
-"""What a control is: a simple predictor, fitted to training samples alone."""
+"""A simple predictor, fitted to training samples alone, that a network is compared with."""
 
 from __future__ import annotations
 

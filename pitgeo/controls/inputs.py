@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from pitgeo.controls.fitted import Fitted
 from pitgeo.controls.grams import gram, principal
+
+
+class FittedModule(nn.Module):
+    """A module whose buffers take, when they are loaded, the sizes of those that were saved."""
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        for name, buffer in self.named_buffers(recurse=False):
+            stored = state_dict.get(f"{prefix}{name}")
+            if stored is not None and stored.shape != buffer.shape:
+                setattr(self, name, buffer.new_empty(stored.shape))
+        super()._load_from_state_dict(state_dict, prefix, *others)
+
 
 FIELD_SHARE = 1e-4
 """Share of the variance of input fields that may be lost."""
@@ -25,7 +36,7 @@ def number_channels(x: Tensor) -> tuple[Tensor, Tensor]:
     return (x == torch.where(place, numbers, 0.0)).all(1).all(0), place
 
 
-class SampleInputs(Fitted):
+class SampleInputs(FittedModule):
     """Numbers ``[S, P]`` from input values ``[S, N, C]`` of samples on one mesh.
 
     A channel that holds one number a sample (:func:`number_channels`) is a number of the mesh, the others are fields.

@@ -50,9 +50,9 @@ class LocalRegression(Control):
         features, values, known = (np.concatenate(parts) for parts in (rows, targets, masks))
         self.trees = []
         for channel in range(channels):
-            here = known[:, channel]
+            is_known = known[:, channel]
             tree = HistGradientBoostingRegressor(max_iter=200, learning_rate=0.1, random_state=0, early_stopping=False)
-            self.trees.append(tree.fit(features[here], values[here, channel]))
+            self.trees.append(tree.fit(features[is_known], values[is_known, channel]))
         self.note = f"fitted to {len(features):,} points" if len(features) < _points(training) else ""
 
     def predict(self, sample: PointData) -> Tensor:

@@ -94,10 +94,10 @@ def best(
     kept = min(len(sizes), MOST)
     some = torch.arange(kept) * len(sizes) // kept
     sizes, modes = sizes[some], [part[some] for part in modes]
-    few = [part[:, :_MODES] for part in modes]
+    first_modes = [part[:, :_MODES] for part in modes]
     tried = []
     for number, (z, recipe) in enumerate(candidates):
-        found = score(recipe, z[some], few, sizes, rank)
+        found = score(recipe, z[some], first_modes, sizes, rank)
         tried.append((math.inf if found is None else found.error, number))
     chosen: tuple[int, Score] | None = None
     for _, number in sorted(tried)[:_LEFT]:
@@ -118,8 +118,8 @@ def recipes(z: Tensor, has_fields: bool) -> Iterator[Recipe]:
         has_fields: Whether they come from fields, whose directions matter by their size.
     """
     count, inputs = z.shape
-    few = z[:: -(-count // 200)]
-    unit = math.sqrt(float(squared_distances(few, few).mean()) / 2) or 1.0
+    sample = z[:: -(-count // 200)]
+    unit = math.sqrt(float(squared_distances(sample, sample).mean()) / 2) or 1.0
     kept = count - -(-count // len(folds(count)))  # in the smallest training part
     yield Recipe("none", 0, 1.0)
     degrees = [1] if inputs + 1 < kept else []

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from pitgeo.system.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from pitgeo.data.samples import Samples
     from pitgeo.datasets.benchmark import BenchmarkOptions, GridOptions
     from pitgeo.datasets.elasticity import Elasticity
     from pitgeo.datasets.fields import Fields
     from pitgeo.datasets.holed_poisson import HoledPoisson
+    from pitgeo.datasets.listed_samples import ListedSamples
     from pitgeo.datasets.registry import DATASETS, ElasticityOptions
     from pitgeo.datasets.shared_mesh import SharedMesh
 
@@ -22,6 +24,8 @@ __all__ = [
     "Fields",
     "GridOptions",
     "HoledPoisson",
+    "ListedSamples",
+    "Samples",
     "SharedMesh",
 ]
 
@@ -35,6 +39,8 @@ __getattr__ = lazy_names(
         "Fields": "fields",
         "GridOptions": "benchmark",
         "HoledPoisson": "holed_poisson",
+        "ListedSamples": "listed_samples",
+        "Samples": "listed_samples",
         "SharedMesh": "shared_mesh",
     },
 )

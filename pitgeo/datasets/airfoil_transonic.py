@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.datasets.external import check_file, shuffled_numbers
 from pitgeo.datasets.fields import Fields, check_finite
-from pitgeo.datasets.raw import open_npy
+from pitgeo.datasets.raw import check_file, open_npy, shuffled_numbers
 
 POINTS = 448
 FILES = {

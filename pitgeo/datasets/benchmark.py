@@ -14,7 +14,8 @@ from pydantic import Field, model_validator
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
-from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.data.samples import Samples
+from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.shared_mesh import SharedMesh
 
@@ -79,12 +80,12 @@ class BenchmarkOptions(DataOptions):
     @property
     @abstractmethod
     def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
+        """Mesh fields that hold the input values; a class attribute where options do not change them."""
 
     @property
     @abstractmethod
     def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
+        """Mesh fields that hold the targets; a class attribute where options do not change them."""
 
     def table(self, sample: PointData) -> FieldTable:
         """Inputs and targets; all input values are one field, and every target has one component."""

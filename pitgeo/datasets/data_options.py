@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
-
-Samples = Any
-"""A sequence of :class:`~pitgeo.data.PointData` that also has ``with_transform`` and slices."""
+from pitgeo.data.samples import Samples
 
 
 class DataOptions(BaseModel):
@@ -81,7 +79,7 @@ class DataOptions(BaseModel):
         return self
 
     def resolved(self, progress: bool = False) -> DataOptions:
-        """The same options with what they leave to the data, so that later data have no say."""
+        """The same options, with a value for each that the data decide: files that come later then change nothing."""
         return self
 
     def split_samples(self, split: str, progress: bool = False) -> Samples:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import zipfile
-from collections.abc import Callable
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -18,8 +16,10 @@ from torch_geometric.data import InMemoryDataset
 from tqdm import tqdm
 
 from pitgeo.data import PointData
+from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.raw import open_npy
 from pitgeo.mesh import Mesh
+from pitgeo.system.atomic_files import atomic_file
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +32,8 @@ FILES = {
 MESH_FILE = "Random_UnitCell_mesh_10.npz"
 _CACHE_VERSION = 2
 
-Transform = Callable[[PointData], PointData]
 
-
-class Elasticity(InMemoryDataset):  # type: ignore[misc]
+class Elasticity(InMemoryDataset, Samples):  # type: ignore[misc]
     """Von Mises stress at the 972 Gauss points of a plate with a void, clamped below and pulled above.
 
     Reads the original files of Geo-FNO from ``root/raw``, or those of ``datasets/elasticity/generate.py``, which have
@@ -77,8 +75,8 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
             raise ValueError(f"Expected 'protocol' to be 'radii' or 'coordinates' (got {protocol!r})")
         self.split: Literal["train", "test"] = split
         self.protocol: Literal["radii", "coordinates"] = protocol
-        self.count = samples if samples is not None else {"train": 1000, "test": 200}[split]
-        if self.count < 1:
+        self.size = samples if samples is not None else {"train": 1000, "test": 200}[split]
+        if self.size < 1:
             raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
         self.folder = Path(root) / "raw"
         self.progress = progress
@@ -113,7 +111,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
 
     def with_transform(self, transform: Transform, progress: bool = False) -> Elasticity:
         """The same samples with another cached transform."""
-        result = Elasticity(self.root, self.split, self.protocol, self.count, transform, progress)
+        result = Elasticity(self.root, self.split, self.protocol, self.size, transform, progress)
         result._indices = self._indices
         return result
 
@@ -126,14 +124,14 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
         """Read the raw files, transform, and write the cache."""
         raw = self._read()
         total = raw["XY"].shape[2]
-        if total < self.count:
+        if total < self.size:
             raise ValueError(
-                f"Expected at least {self.count} samples in {self.folder / FILES['XY']} (got {total}); ask for fewer, "
+                f"Expected at least {self.size} samples in {self.folder / FILES['XY']} (got {total}); ask for fewer, "
                 f"or generate more with datasets/elasticity/generate.py"
             )
-        start = 0 if self.split == "train" else total - self.count
+        start = 0 if self.split == "train" else total - self.size
         samples = []
-        numbers = range(start, start + self.count)
+        numbers = range(start, start + self.size)
         for number in tqdm(numbers, desc="points and graphs", unit="sample", disable=not self.progress):
             data = PointData(
                 pos=_tensor(raw["XY"][:, :, number]),
@@ -142,11 +140,8 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
                 sample_id=number,
             )
             samples.append(data if self.pre_transform is None else self.pre_transform(data))
-        path = Path(self.processed_paths[0])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        self.save(samples, str(part))
-        part.replace(path)
+        with atomic_file(Path(self.processed_paths[0])) as part:
+            self.save(samples, str(part))
 
     def _load(self) -> None:
         with torch.serialization.safe_globals([PointData]):  # PyG stores the class beside the tensors
@@ -213,7 +208,7 @@ class Elasticity(InMemoryDataset):  # type: ignore[misc]
                 f"Expected 'pre_transform' to be a dataclass, as those of pitgeo.data.transforms are, so that its repr "
                 f"tells what it does and names the cache (got {transform!r})"
             )
-        parts = [_CACHE_VERSION, self.split, self.protocol, self.count, repr(transform)]
+        parts = [_CACHE_VERSION, self.split, self.protocol, self.size, repr(transform)]
         for file in FILES.values():
             path = self.folder / file
             _open(path)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pitgeo.data import PointData
 from pitgeo.datasets import airfoil_transonic, holed_poisson
 from pitgeo.datasets.benchmark import BenchmarkOptions, Count, GridOptions, Split
-from pitgeo.datasets.closed_curve import ClosedCurve
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.holed_poisson import HoledPoisson
+from pitgeo.datasets.shared_mesh import ClosedCurve
 
 
 class ExternalOptions(BenchmarkOptions):
@@ -44,6 +44,7 @@ class HoledPoissonOptions(ExternalOptions):
     """
 
     source: ClassVar[str] = holed_poisson.SOURCE
+    targets: ClassVar[tuple[str, ...]] = HoledPoisson.targets
     root: str = "datasets/holed_poisson"
     protocol: Literal["coordinates", "parameters"] = "coordinates"
     train: Count = holed_poisson.TRAIN
@@ -54,11 +55,6 @@ class HoledPoissonOptions(ExternalOptions):
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return holed_poisson.input_fields(self.protocol)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return HoledPoisson.targets
 
     def template(self) -> PointData:
         """The first training sample, or random points while there is no file."""
@@ -86,16 +82,12 @@ class AirfoilTransonicOptions(ExternalOptions, GridOptions):
     """
 
     source: ClassVar[str] = airfoil_transonic.SOURCE
+    inputs: ClassVar[tuple[str, ...]] = ("angle_of_attack",)
     root: str = "datasets/airfoil_transonic"
     predict: Literal["pressure", "wall_shear", "both"] = "pressure"
     train: Count = 80
     test: Count = 20
     generate: Count = 100
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
-        return ("angle_of_attack",)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -42,12 +42,12 @@ class Fields:
             check_finite(f"'{name}'", values, self.numbers)
 
 
-def check_finite(where: object, values: NDArray[Any], numbers: NDArray[Any] | None = None) -> None:
+def check_finite(source: object, values: NDArray[Any], numbers: NDArray[Any] | None = None) -> None:
     """Raise a ``ValueError`` that names the first sample with NaN or infinity; samples are the first axis."""
     good = np.isfinite(values).reshape(len(values), -1).all(1)
     if not good.all():
         first = int(np.argmin(good))
         raise ValueError(
-            f"Expected {where} to be finite (got NaN or infinity in sample "
+            f"Expected {source} to be finite (got NaN or infinity in sample "
             f"{first if numbers is None else int(numbers[first])}, the first of {int((~good).sum())})"
         )

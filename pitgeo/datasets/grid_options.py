@@ -14,15 +14,13 @@ from pitgeo.datasets import darcy2d, darcy_small, inviscid_burgers, naca, shock_
 from pitgeo.datasets.benchmark import Count, GridOptions, Split
 from pitgeo.datasets.fields import Fields
 from pitgeo.datasets.generators import run_generator
-from pitgeo.datasets.own_meshes import OwnMeshes
-from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.datasets.shared_mesh import OwnMeshes, SharedMesh
 
 
 class GeneratedOptions(GridOptions):
     """Options of a benchmark on a grid that has a module to read it and one to generate it."""
 
     reader: ClassVar[Any]
-    generator: ClassVar[str]
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -35,28 +33,19 @@ class GeneratedOptions(GridOptions):
 
     def make(self, progress: bool) -> None:
         """Generate the raw files."""
-        run_generator(self.generator, self.raw, progress, **self.numbers)
+        run_generator(self.reader.__name__.rpartition(".")[2], self.raw, progress, **self.numbers)
 
 
 class InviscidBurgersOptions(GeneratedOptions):
     """Options of ``data.name = "inviscid_burgers"``: a conservation law in one dimension, from start to final time."""
 
     reader: ClassVar[Any] = inviscid_burgers
-    generator: ClassVar[str] = "inviscid_burgers"
+    inputs: ClassVar[tuple[str, ...]] = ("u_initial",)
+    targets: ClassVar[tuple[str, ...]] = ("u",)
     root: str = "datasets/inviscid_burgers"
     train: Count = 950
     test: Count = 128
     generate: Count = 1152
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
-        return ("u_initial",)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return ("u",)
 
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the cells, from 0 on."""
@@ -76,7 +65,8 @@ class ShockTubeOptions(GeneratedOptions):
     """
 
     reader: ClassVar[Any] = shock_tube
-    generator: ClassVar[str] = "shock_tube"
+    targets: ClassVar[tuple[str, ...]] = ("energy",)
+    values: ClassVar[int] = 3
     root: str = "datasets/shock_tube"
     variables: Literal["conservative", "primitive"] = "conservative"
     coordinates: Literal["unit", "tube"] = "unit"
@@ -88,16 +78,6 @@ class ShockTubeOptions(GeneratedOptions):
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return (f"initial_{self.variables}",)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return ("energy",)
-
-    @property
-    def values(self) -> int:
-        """Input values of a point."""
-        return 3
 
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the cells."""
@@ -120,7 +100,8 @@ class Darcy2DOptions(GeneratedOptions):
     """
 
     reader: ClassVar[Any] = darcy2d
-    generator: ClassVar[str] = "darcy2d"
+    inputs: ClassVar[tuple[str, ...]] = ("permeability",)
+    targets: ClassVar[tuple[str, ...]] = ("pressure",)
     root: str = "datasets/darcy2d"
     resolution: Annotated[int, Field(ge=3, le=421)] = 211
     coordinates: Literal["true", "code"] = "true"
@@ -139,16 +120,6 @@ class Darcy2DOptions(GeneratedOptions):
     def numbers(self) -> dict[str, int]:
         """How many samples to generate, as the generator's arguments."""
         return {"samples": self.generate, "test_samples": self.generate_test}
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
-        return ("permeability",)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return ("pressure",)
 
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
@@ -173,6 +144,8 @@ class DarcySmallOptions(GridOptions):
         resolution: 16, or 32 for test samples alone.
     """
 
+    inputs: ClassVar[tuple[str, ...]] = ("permeability",)
+    targets: ClassVar[tuple[str, ...]] = ("pressure",)
     root: str = "datasets/darcy_small"
     resolution: Literal[16, 32] = 16
     train: Count = 1000
@@ -183,16 +156,6 @@ class DarcySmallOptions(GridOptions):
     def raw(self) -> Path:
         """Folder of the files."""
         return Path(self.root)
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
-        return ("permeability",)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return ("pressure",)
 
     def grid_points(self) -> tuple[NDArray[np.float64], tuple[int, ...]]:
         """Positions of the grid's points."""
@@ -224,7 +187,7 @@ class VorticityOptions(GeneratedOptions):
     """
 
     reader: ClassVar[Any] = vorticity
-    generator: ClassVar[str] = "vorticity"
+    inputs: ClassVar[tuple[str, ...]] = ("vorticity_history",)
     root: str = "datasets/vorticity"
     history: Annotated[int, Field(ge=1, le=29)] = 10
     steps: Annotated[int, Field(ge=1, le=29)] = 20
@@ -237,11 +200,6 @@ class VorticityOptions(GeneratedOptions):
     def rollout(self) -> int:
         """How many steps a model predicts, each from the last ones."""
         return self.steps
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Mesh fields that hold the input values."""
-        return ("vorticity_history",)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -280,7 +238,7 @@ class NACAOptions(GeneratedOptions):
     """
 
     reader: ClassVar[Any] = naca
-    generator: ClassVar[str] = "naca"
+    targets: ClassVar[tuple[str, ...]] = ("mach",)
     root: str = "datasets/naca"
     positions: Literal["reference", "physical"] = "reference"
     convention: Literal["paper", "last"] = "paper"
@@ -302,11 +260,6 @@ class NACAOptions(GeneratedOptions):
     def inputs(self) -> tuple[str, ...]:
         """Mesh fields that hold the input values."""
         return ("place",) if self.positions == "reference" else ()
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return ("mach",)
 
     @property
     def values(self) -> int:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pitgeo.data import PointData
 from pitgeo.datasets.dual_cells import dual_cells
-from pitgeo.datasets.external import check_file, shuffled_numbers
 from pitgeo.datasets.fields import check_finite
 from pitgeo.datasets.listed_samples import ListedSamples
+from pitgeo.datasets.raw import check_file, shuffled_numbers
 from pitgeo.mesh import Mesh
 
 POINTS, TRAIN, TEST = 1352, 96, 25

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, overload
 
 from tqdm import tqdm
 
 from pitgeo.data import PointData
+from pitgeo.data.samples import Samples, Transform
 
-S = TypeVar("S", bound="ListedSamples")
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
-class ListedSamples(Sequence[PointData]):
-    """A sequence with slices and transforms; a subclass says what else a slice is to keep.
+class ListedSamples(Samples):
+    """Samples in a list; a subclass says what else a slice is to keep.
 
     Args:
         samples: The samples.
@@ -29,8 +30,8 @@ class ListedSamples(Sequence[PointData]):
     @overload
     def __getitem__(self, index: int) -> PointData: ...
     @overload
-    def __getitem__(self: S, index: slice) -> S: ...
-    def __getitem__(self: S, index: int | slice) -> PointData | S:
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> PointData | Self:
         if not isinstance(index, slice):
             return self.samples[index]
         result = copy.copy(self)
@@ -38,10 +39,7 @@ class ListedSamples(Sequence[PointData]):
         result.cut(index)
         return result
 
-    def __iter__(self) -> Iterator[PointData]:
-        return iter(self.samples)
-
-    def with_transform(self: S, transform: Callable[[PointData], PointData], progress: bool = False) -> S:
+    def with_transform(self, transform: Transform, progress: bool = False) -> Self:
         """The same samples, each transformed."""
         result = copy.copy(self)
         bar = tqdm(self.samples, desc="points and graphs", unit="sample", disable=not progress)
@@ -49,4 +47,4 @@ class ListedSamples(Sequence[PointData]):
         return result
 
     def cut(self, part: slice) -> None:
-        """Keep a part of what belongs to the samples beside them."""
+        """Keep a part of what belongs to the samples beside them; a slice of the data set calls this."""

@@ -62,9 +62,9 @@ def read_mat(path: Path, names: Sequence[str], samples: slice = slice(None)) -> 
     shapes = mat_shapes(path)
     lacking = [name for name in names if name not in shapes]
     if lacking:
-        there = ", ".join(sorted(shapes)) or "none"
+        known = ", ".join(sorted(shapes)) or "none"
         raise ValueError(
-            f"Expected {path} to hold the numeric arrays {', '.join(names)} (got {there}; {', '.join(lacking)} "
+            f"Expected {path} to hold the numeric arrays {', '.join(names)} (got {known}; {', '.join(lacking)} "
             f"lacking); it is another file, or truncated"
         )
     with _readable(path):
@@ -103,9 +103,9 @@ def named_shapes(path: Path, names: Sequence[str]) -> dict[str, tuple[int, ...]]
     shapes = mat_shapes(path)
     for name in names:
         if name not in shapes:
-            there = ", ".join(sorted(shapes)) or "none"
+            known = ", ".join(sorted(shapes)) or "none"
             raise ValueError(
-                f"Expected the variable '{name}' in {path} (got {there}); is this another benchmark's file?"
+                f"Expected the variable '{name}' in {path} (got {known}); is this another benchmark's file?"
             )
     return {name: shapes[name] for name in names}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import ClassVar, Literal
 
 import torch
 
@@ -32,6 +32,7 @@ class ElasticityOptions(BenchmarkOptions):
         protocol: Inputs: coordinates and ``"radii"``, or ``"coordinates"`` alone.
     """
 
+    targets: ClassVar[tuple[str, ...]] = Elasticity.targets
     root: str = "datasets/elasticity"
     protocol: Literal["radii", "coordinates"] = "radii"
     train: Count = 1000
@@ -43,15 +44,10 @@ class ElasticityOptions(BenchmarkOptions):
         """Mesh fields that hold the input values."""
         return input_fields(self.protocol)
 
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Mesh fields that hold the targets."""
-        return Elasticity.targets
-
     def template(self) -> PointData:
         """The first training sample, or random points while there are no files."""
         if self.is_ready():
-            return cast(PointData, self.training_parts()[0][0])
+            return self.training_parts()[0][0]
         pos = torch.rand(POINTS, 2, generator=torch.Generator().manual_seed(0))
         values = RADII if self.protocol == "radii" else 0
         return PointData(pos=pos, x=torch.zeros(POINTS, values), y=torch.zeros(POINTS, 1))

@@ -6,10 +6,10 @@ import functools
 import hashlib
 import json
 import logging
-import os
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 from tqdm import tqdm
 
+from pitgeo.system.atomic_files import atomic_file, remove_parts, write_atomic
 from pitgeo.system.processes import as_finished, cores
 
 log = logging.getLogger(__name__)
@@ -172,28 +173,16 @@ def publish(output: Path, contents: Mapping[str, Content], settings: Mapping[str
             path of a file to copy, for each file name.
         settings: What the manifest says about how the files were made.
     """
+    remove_parts(output)
     hashes = {}
-    for name, content in contents.items():
-        with _partial(output, name).open("wb") as file:
-            if isinstance(content, Path):
-                with content.open("rb") as source:
-                    shutil.copyfileobj(source, file)
-            elif isinstance(content, str):
-                file.write(content.encode())
-            elif isinstance(content, dict) and name.endswith(".mat"):
-                savemat(file, content)  # type: ignore[arg-type]
-            elif isinstance(content, dict):
-                np.savez(file, **content)  # type: ignore[arg-type]
-            else:
-                np.save(file, content)
-            file.flush()
-            os.fsync(file.fileno())
-        hashes[name] = _hash(_partial(output, name))
-    # The manifest comes first, so that an interruption between two files does not leave them looking like originals.
-    manifest = {"settings": dict(settings), "complete": False, "files": hashes}
-    _write_manifest(output, manifest)
-    for name in contents:
-        _partial(output, name).replace(output / name)
+    with ExitStack() as stack:
+        for name, content in contents.items():
+            part = stack.enter_context(atomic_file(output / name))
+            _write(part, content, name.endswith(".mat"))
+            hashes[name] = _hash(part)
+        # The manifest comes first: files that an interruption leaves without the others do not look like originals.
+        manifest = {"settings": dict(settings), "complete": False, "files": hashes}
+        _write_manifest(output, manifest)
     _write_manifest(output, {**manifest, "complete": True})
 
 
@@ -209,11 +198,8 @@ def discard_parts(output: Path, settings: Mapping[str, Any]) -> None:
 def _make(solver: Callable[[int], Arrays], folder: Path, span: tuple[int, int]) -> int:
     start, stop = span
     rows = [solver(number) for number in range(start, stop)]
-    path = _name(folder, start, stop)
-    partial = path.with_name(f"{path.name}.{os.getpid()}")
-    with partial.open("wb") as file:
-        np.savez(file, **{name: np.stack([row[name] for row in rows]) for name in rows[0]})  # type: ignore[arg-type]
-    partial.replace(path)
+    with atomic_file(_name(folder, start, stop)) as part:
+        _write(part, {name: np.stack([row[name] for row in rows]) for name in rows[0]}, False)
     return stop - start
 
 
@@ -234,14 +220,23 @@ def _name(folder: Path, start: int, stop: int) -> Path:
     return folder / f"{start:06d}-{stop:06d}.npz"
 
 
-def _partial(output: Path, name: str) -> Path:
-    return output / f".{name}.partial"
+def _write(path: Path, content: Content, is_matlab: bool) -> None:
+    if isinstance(content, Path):
+        shutil.copyfile(content, path)
+    elif isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        with path.open("wb") as file:  # numpy and scipy change the endings of names
+            if not isinstance(content, dict):
+                np.save(file, content)
+            elif is_matlab:
+                savemat(file, content)  # type: ignore[arg-type]
+            else:
+                np.savez(file, **content)  # type: ignore[arg-type]
 
 
 def _write_manifest(output: Path, manifest: Mapping[str, Any]) -> None:
-    partial = _partial(output, MANIFEST)
-    partial.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    partial.replace(output / MANIFEST)
+    write_atomic(output / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
 def _hash(path: Path) -> str:

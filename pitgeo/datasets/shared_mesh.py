@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import torch
@@ -12,13 +13,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pitgeo.data import PointData
+from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.fields import Fields
+from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.mesh import Mesh
 
-Transform = Callable[[PointData], PointData]
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
-class SharedMesh(Sequence[PointData]):
+class SharedMesh(Samples):
     """The samples of a benchmark whose points are the same in all of them.
 
     Single samples come by index, subsets by slice, and whole batches ``x [B, N, C]`` from :meth:`batch`. A transform is
@@ -34,6 +38,7 @@ class SharedMesh(Sequence[PointData]):
         window: What to draw of the plane, ``(left, right), (bottom, top)``; ``None`` for all.
     """
 
+    keeps_samples = True
     base: Tensor | None = None
 
     def __init__(
@@ -59,12 +64,13 @@ class SharedMesh(Sequence[PointData]):
     @overload
     def __getitem__(self, index: int) -> PointData: ...
     @overload
-    def __getitem__(self, index: slice) -> SharedMesh: ...
-    def __getitem__(self, index: int | slice) -> PointData | SharedMesh:
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> PointData | Self:
         if isinstance(index, slice):
             result = copy.copy(self)
             result.x, result.y, result.numbers = self.x[index], self.y[index], self.numbers[index]
             result.base = None if self.base is None else self.base[index]
+            result.cut(index)
             return result
         if not -len(self) <= index < len(self):
             raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
@@ -72,8 +78,8 @@ class SharedMesh(Sequence[PointData]):
         sample.sample_id = int(self.numbers[index])
         return sample
 
-    def __iter__(self) -> Iterator[PointData]:
-        return (self[number] for number in range(len(self)))
+    def cut(self, part: slice) -> None:
+        """Keep a part of what belongs to the samples beside them; a slice of the data set calls this."""
 
     def batch(self, numbers: Sequence[int] | NDArray[np.int64]) -> PointData:
         """Several samples at once, ``x [B, N, C]`` and ``y [B, N, K]``, on one copy of points and graphs."""
@@ -82,20 +88,20 @@ class SharedMesh(Sequence[PointData]):
         result["sample_id"] = self.numbers[chosen]
         return result
 
-    def with_base(self, base: Tensor) -> SharedMesh:
-        """The same samples, each with values ``base`` ``[M, K]`` of ``[S, M, K]`` that a model corrects."""
+    def with_base(self, base: Tensor) -> Self:
+        """The same samples, each with the values that a model corrects: ``base`` ``[S, M, K]`` of all samples."""
         result = copy.copy(self)
         result.base = base
         return result
 
-    def leavings(self) -> SharedMesh:
-        """The same samples, what ``base`` leaves of the targets in their place."""
+    def residuals(self) -> Self:
+        """The same samples with targets less ``base``."""
         result = copy.copy(self)
         result.y = self.y if self.base is None else self.y - self.base
         result.base = None
         return result
 
-    def with_transform(self, transform: Transform, progress: bool = False) -> SharedMesh:
+    def with_transform(self, transform: Transform, progress: bool = False) -> Self:
         """The same samples on transformed points."""
         result = copy.copy(self)
         result.points = transform(self.points)
@@ -134,3 +140,44 @@ class SharedMesh(Sequence[PointData]):
         if self.base is not None:
             result["base"] = self.base[chosen]
         return result
+
+
+class ClosedCurve(SharedMesh):
+    """The samples of a benchmark whose points are those of one closed curve, in its order; see :class:`SharedMesh`."""
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh of lines, the last of which leads back to the first point."""
+        number = np.arange(len(self.raw_pos))
+        return replace(super().mesh(index), cells=(("line", np.stack([number, np.roll(number, -1)], -1)),))
+
+
+class OwnMeshes(ListedSamples):
+    """The samples of a reference grid at their positions in space; the coordinates are the only inputs.
+
+    Args:
+        shared: The samples on the reference grid; their input values are the positions in space.
+    """
+
+    def __init__(self, shared: SharedMesh) -> None:
+        super().__init__(
+            [
+                PointData(pos=shared.x[index], y=shared.y[index], sample_id=int(shared.numbers[index]))
+                for index in range(len(shared))
+            ]
+        )
+        self.shared = shared
+        self.window = shared.window
+
+    def cut(self, part: slice) -> None:
+        """Keep a part of what belongs to the samples beside them."""
+        self.shared = self.shared[part]
+
+    def mesh(self, index: int) -> Mesh:
+        """A sample as a mesh of quadrilaterals."""
+        mesh = self.shared.mesh(index)
+        fields = {name: values for name, values in mesh.point_data.items() if name in self.shared.targets}
+        return replace(mesh, point_data=fields)
+
+    def polygons(self, index: int) -> NDArray[np.float64] | None:
+        """A quadrilateral round every point, ``[N, 4, 2]``."""
+        return self.shared.polygons(index)

@@ -69,7 +69,7 @@ def read(
     total, snapshots = _shape(path)
     if snapshots < history + steps:
         raise ValueError(
-            f"Expected '{VARIABLE}' in {path} to hold at least {history + steps} snapshots, 'history' and 'steps' "
+            f"Expected '{VARIABLE}' in {path} to hold at least {history + steps} snapshots, history and steps "
             f"together (got {snapshots}, the last axis, of {total} samples, the first axis); ask for fewer, or swap "
             f"the axes if they are reversed"
         )

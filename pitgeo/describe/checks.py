@@ -1,6 +1,6 @@
-"""What could go wrong when training on a set of meshes: one small check a function, and two tables of them.
+"""Checks of a set of meshes before training: one function each, and two tables of them.
 
-A check sees the facts of all files that could be read, and says nothing where all is well.
+A check gets the summaries of all readable files, and yields nothing if all is well.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
-from pitgeo.describe.cell_checks import (
+from pitgeo.describe.field import Field
+from pitgeo.describe.file_checks import (
     degenerate_cells,
     duplicates,
     files_text,
+    moving_meshes,
     of,
     orphans,
+    partial_fields,
     repeated_cells,
+    series_among_meshes,
     turned_cells,
     turned_files,
+    uneven_steps,
 )
-from pitgeo.describe.facts import MeshFacts, Place
-from pitgeo.describe.field import Field
+from pitgeo.describe.file_summary import FileSummary, Place
 from pitgeo.describe.offsets import field_offsets
-from pitgeo.describe.series_checks import moving_meshes, partial_fields, series_among_meshes, uneven_steps
 
 FEW = 20
 """Files; with fewer, a test error says little."""
@@ -41,13 +44,13 @@ UNIT: dict[Place, str] = {"points": "point", "cells": "cell", "mesh": "value"}
 T = TypeVar("T")
 
 
-def few_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def few_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Too few samples to train and to test."""
     if len(meshes) < FEW:
         yield f"{files_text(len(meshes))}, fewer than {FEW}: too few to learn from, and to tell how good a model is"
 
 
-def dimensions(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def dimensions(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Meshes of different dimension cannot be in one batch."""
     counts = {value: [mesh for mesh in meshes if mesh.dimension == value] for value in (1, 2, 3)}
     if sum(map(bool, counts.values())) > 1:
@@ -57,7 +60,7 @@ def dimensions(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         yield f"dimensions are mixed: {', '.join(parts)}; a model takes meshes of one dimension"
 
 
-def oblique_planes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def oblique_planes(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Planar meshes are read as 2D only where z is constant."""
     found = [mesh for mesh in meshes if mesh.normal is not None]
     if found:
@@ -68,8 +71,8 @@ def oblique_planes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         )
 
 
-def extents(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """Millimetres and metres."""
+def extents(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """Coordinates in different units, such as millimetres and metres."""
     groups = two_groups([mesh.extent for mesh in meshes], meshes)
     if groups:
         small, large, ratio = groups
@@ -80,7 +83,7 @@ def extents(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         )
 
 
-def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def large_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Meshes that may not fit in memory during training."""
     found = [mesh for mesh in meshes if mesh.points > LARGE]
     if found:
@@ -91,9 +94,9 @@ def large_meshes(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         )
 
 
-def identical_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def identical_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Duplicates leak from the training set to the test set."""
-    first: dict[bytes, MeshFacts] = {}
+    first: dict[bytes, FileSummary] = {}
     twins = [(mesh, first[mesh.digest]) for mesh in meshes if first.setdefault(mesh.digest, mesh) is not mesh]
     if twins:
         yield (
@@ -102,9 +105,9 @@ def identical_files(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         )
 
 
-def unwritable_formats(meshes: Sequence[MeshFacts]) -> Iterator[str]:
+def unwritable_formats(meshes: Sequence[FileSummary]) -> Iterator[str]:
     """Files whose predictions are written in another format."""
-    reasons: dict[str, list[MeshFacts]] = {}
+    reasons: dict[str, list[FileSummary]] = {}
     for mesh in meshes:
         if mesh.refusal:
             reasons.setdefault(mesh.refusal, []).append(mesh)
@@ -112,9 +115,9 @@ def unwritable_formats(meshes: Sequence[MeshFacts]) -> Iterator[str]:
         yield f"{found[0].label}: predictions will be a .vtu file, since {reason}{of(found, meshes)}"
 
 
-def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
-    """A name that means two fields."""
-    places: dict[str, dict[Place, MeshFacts]] = {}
+def two_places(meshes: Sequence[FileSummary]) -> Iterator[str]:
+    """A name that points and cells share."""
+    places: dict[str, dict[Place, FileSummary]] = {}
     for mesh in meshes:
         for field in mesh.fields:
             places.setdefault(field.name, {}).setdefault(field.place, mesh)
@@ -126,7 +129,7 @@ def two_places(meshes: Sequence[MeshFacts]) -> Iterator[str]:
             )
 
 
-def missing(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
+def missing(field: Field, meshes: Sequence[FileSummary]) -> str | None:
     """A field that some files lack."""
     having = {mesh.label for mesh, _ in field.found}
     lacking = [mesh for mesh in meshes if mesh.label not in having]
@@ -135,36 +138,36 @@ def missing(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     return f"missing in {len(lacking)} of {files_text(len(meshes))}, first {lacking[0].label}"
 
 
-def components(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """A vector here, a scalar there."""
+def components(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """A field with different numbers of components."""
     if len(field.components) < 2:
         return None
-    first = {facts.components: mesh.label for mesh, facts in reversed(field.found)}
+    first = {own.components: mesh.label for mesh, own in reversed(field.found)}
     return f"components differ: {', '.join(f'{number} in {first[number]}' for number in field.components)}"
 
 
-def not_finite(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Values that no training survives."""
-    found = [(mesh, facts) for mesh, facts in field.found if facts.bad]
+def not_finite(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Values that are not finite."""
+    found = [(mesh, own) for mesh, own in field.found if own.bad]
     if not found:
         return None
-    mesh, facts = found[0]
+    mesh, own = found[0]
     return (
-        f"NaN or infinite in {mesh.label}, first at {UNIT[field.place]} {facts.first_bad}, {facts.bad:,} in all"
+        f"NaN or infinite in {mesh.label}, first at {UNIT[field.place]} {own.first_bad}, {own.bad:,} in all"
         f"{of(found, meshes)}"
     )
 
 
-def text(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Values that are no numbers."""
-    for mesh, facts in field.found:
-        if not facts.is_number:
-            return f"not numbers ({facts.dtype} in {mesh.label}): neither an input nor a target"
+def text(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Values that are not numbers."""
+    for mesh, own in field.found:
+        if not own.is_number:
+            return f"not numbers ({own.dtype} in {mesh.label}): neither an input nor a target"
     return None
 
 
-def constant(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """One value everywhere: nothing to learn, and no information. Numbers of groups in a file's head are no news."""
+def constant(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """One value in all files; group numbers that Gmsh stores as field data are not reported."""
     is_known = field.place == "mesh" and (len(meshes) == 1 or not field.is_float)
     if is_known or not field.is_constant:
         return None
@@ -173,10 +176,10 @@ def constant(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     return f"constant ({values}) in {where}: nothing to learn, and no information"
 
 
-def at_rest(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Zero throughout in some files, as without a load or at the first time: no error is relative to zero."""
-    found = [mesh for mesh, facts in field.found if facts.low and not any((*facts.low, *facts.high))]
-    is_input = all(facts.low == facts.high for facts in field.facts)  # one value a file
+def at_rest(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Zero throughout in some files, where no relative error is defined."""
+    found = [mesh for mesh, own in field.found if own.low and not any((*own.low, *own.high))]
+    is_input = all(own.low == own.high for own in field.in_files)  # one value a file
     if field.place == "mesh" or not field.is_float or is_input or not found:
         return None
     return (
@@ -185,9 +188,9 @@ def at_rest(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     )
 
 
-def field_units(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Pascal and megapascal."""
-    pairs = [(mesh, facts.scale) for mesh, facts in field.found]
+def field_units(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Values in different units, such as pascal and megapascal."""
+    pairs = [(mesh, own.scale) for mesh, own in field.found]
     groups = two_groups([scale for _, scale in pairs], pairs)
     if groups is None:
         return None
@@ -198,20 +201,20 @@ def field_units(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     )
 
 
-def logarithm(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Positive values over many decades: a loss sees the largest alone."""
+def logarithm(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Positive values over many decades, of which a loss weighs the largest most."""
     wide = [(low, high) for low, high in field.ranges if low > 0 and high > DECADES * low]
     if not field.is_float or field.whole or not wide:
         return None
     low, high = wide[0]
-    least = next(mesh.label for mesh, facts in field.found if low in facts.low)
+    least = next(mesh.label for mesh, own in field.found if low in own.low)
     return f"positive, from {low:.3g} (in {least}) to {high:.3g}: consider its logarithm"
 
 
-def category(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Numbers that are names, as of materials. A mask of 0 and 1 is fine as it is."""
+def category(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Whole numbers that may stand for categories, such as materials; a mask of 0 and 1 is fine."""
     values = field.whole
-    if len(values) < 2 or values == {0.0, 1.0} or sum(facts.count for facts in field.facts) < 4 * len(values):
+    if len(values) < 2 or values == {0.0, 1.0} or sum(own.count for own in field.in_files) < 4 * len(values):
         return None
     some = ", ".join(f"{value:g}" for value in sorted(values)[:5]) + (", ..." if len(values) > 5 else "")
     return (
@@ -220,7 +223,7 @@ def category(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
     )
 
 
-MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
+MESH_CHECKS: Mapping[str, Callable[[Sequence[FileSummary]], Iterator[str]]] = {
     "few files": few_files,
     "identical files": identical_files,
     "dimensions": dimensions,
@@ -240,7 +243,7 @@ MESH_CHECKS: Mapping[str, Callable[[Sequence[MeshFacts]], Iterator[str]]] = {
     "uneven steps": uneven_steps,
     "partial fields": partial_fields,
 }
-FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] = {
+FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[FileSummary]], str | None]] = {
     "missing": missing,
     "components": components,
     "not finite": not_finite,
@@ -254,8 +257,8 @@ FIELD_CHECKS: Mapping[str, Callable[[Field, Sequence[MeshFacts]], str | None]] =
 }
 
 
-def run_checks(meshes: Sequence[MeshFacts], fields: Sequence[Field]) -> Iterator[tuple[str, str]]:
-    """Name and finding of every check that has something to say: first on meshes, then field by field."""
+def run_checks(meshes: Sequence[FileSummary], fields: Sequence[Field]) -> Iterator[tuple[str, str]]:
+    """Name and text of every finding: first of the mesh checks, then field by field."""
     for name, check in MESH_CHECKS.items():
         for finding in check(meshes):
             yield name, finding
@@ -267,7 +270,7 @@ def run_checks(meshes: Sequence[MeshFacts], fields: Sequence[Field]) -> Iterator
 
 
 def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], list[T], float] | None:
-    """Items of small and of large size, and the ratio of the median sizes, if there are two such groups.
+    """Small items, large items, and the ratio of their median sizes, if there are two such groups.
 
     The sizes are split at the widest gap (of ratios). Sizes of zero have no unit and are left out.
 
@@ -280,9 +283,9 @@ def two_groups(sizes: Sequence[float], items: Sequence[T]) -> tuple[list[T], lis
     gaps = [above / below for below, above in pairwise(ordered)]
     if not gaps or max(gaps) < GAP:
         return None
-    middle = gaps.index(max(gaps)) + 1
-    ratio = median(ordered[middle:]) / median(ordered[:middle])
+    split = gaps.index(max(gaps)) + 1
+    ratio = median(ordered[split:]) / median(ordered[:split])
     if ratio <= UNITS:
         return None
-    small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[middle]]
-    return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[middle]], ratio
+    small = [item for item, size in zip(items, sizes, strict=True) if 0 < size < ordered[split]]
+    return small, [item for item, size in zip(items, sizes, strict=True) if size >= ordered[split]], ratio

@@ -1,4 +1,4 @@
-"""What a first training on one's own meshes is like: one text for configuration files, Python and ``describe``."""
+"""Defaults of a first training on one's own meshes, shared by configuration files, Python and ``describe``."""
 
 from __future__ import annotations
 

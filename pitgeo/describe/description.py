@@ -1,4 +1,4 @@
-"""From mesh files to what is in them."""
+"""Description of a set of mesh files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from pitgeo.describe.checks import run_checks
-from pitgeo.describe.facts import MeshFacts, Place, mesh_facts
 from pitgeo.describe.field import Field, collect_fields
+from pitgeo.describe.file_summary import FileSummary, Place, summarize_mesh
 from pitgeo.describe.files import mesh_files
 from pitgeo.describe.problem import KINDS, find_problem
-from pitgeo.describe.series import series_facts
+from pitgeo.describe.series import summarize_series
 from pitgeo.describe.suggestion import advice, suggestion
 from pitgeo.mesh import Note, summary
 from pitgeo.mesh.reading import read
@@ -82,7 +82,7 @@ class SeriesSummary:
 
 @dataclass(frozen=True)
 class Description:
-    """What is in a set of mesh files.
+    """The content of a set of mesh files.
 
     Args:
         files: Files that could be read.
@@ -127,12 +127,12 @@ class Description:
     series: SeriesSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as dictionaries, tuples, strings and numbers, none of them NaN or infinite: fit for JSON."""
+        """The description as dictionaries, tuples, strings and finite numbers, ready for JSON."""
         return asdict(self)
 
 
 def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], Any] = iter) -> Description:
-    """Look through mesh files, one at a time: what is in them, and what could go wrong when training on them.
+    """Describe mesh files, which are read one at a time: their content, and possible problems in training.
 
     Args:
         paths: Mesh files, patterns such as ``"cases/*.vtu"``, and folders with mesh files.
@@ -143,15 +143,15 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
     """
     files = mesh_files(paths)
     names = [file.name for file in files]
-    meshes: list[MeshFacts] = []
+    meshes: list[FileSummary] = []
     read_files: list[Path] = []
     notes: list[tuple[str, Sequence[Note]]] = []
     unreadable: dict[str, str] = {}
     for file in progress(files):
         label = file.name if names.count(file.name) == 1 else file.as_posix()
         try:
-            facts, said = _look_at(file, label, len(files))
-            meshes.append(facts)
+            found, said = _look_at(file, label, len(files))
+            meshes.append(found)
             notes.append((label, said))
             read_files.append(file)
         except (ValueError, OSError, ImportError) as error:
@@ -164,20 +164,20 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
     return _describe(paths, read_files, meshes, summary(notes, len(meshes)), unreadable)
 
 
-def _look_at(file: Path, label: str, files: int) -> tuple[MeshFacts, Sequence[Note]]:
-    """The facts of a file; one with a single time is a mesh."""
+def _look_at(file: Path, label: str, files: int) -> tuple[FileSummary, Sequence[Note]]:
+    """The summary of a file, and its notes; a series with a single time is a mesh."""
     if file.is_file() and holds_series(file):
         series = open_series(file)
         if len(series) > 1:
-            return series_facts(series, file, label, files)
+            return summarize_series(series, file, label, files)
     mesh = read(file)
-    return mesh_facts(mesh, file, label), mesh.notes
+    return summarize_mesh(mesh, file, label), mesh.notes
 
 
 def _describe(
     paths: Sequence[str | Path],
     read: Sequence[Path],
-    meshes: Sequence[MeshFacts],
+    meshes: Sequence[FileSummary],
     readings: Sequence[str],
     unreadable: dict[str, str],
 ) -> Description:
@@ -224,7 +224,7 @@ def _summary(field: Field) -> FieldSummary:
     )
 
 
-def _series(meshes: Sequence[MeshFacts]) -> SeriesSummary | None:
+def _series(meshes: Sequence[FileSummary]) -> SeriesSummary | None:
     found = [mesh.series for mesh in meshes if mesh.series]
     if not found:
         return None
@@ -238,6 +238,6 @@ def _series(meshes: Sequence[MeshFacts]) -> SeriesSummary | None:
     )
 
 
-def _sets(meshes: Sequence[MeshFacts], place: Place) -> dict[str, int]:
+def _sets(meshes: Sequence[FileSummary], place: Place) -> dict[str, int]:
     names = [name for mesh in meshes for kind, name in mesh.sets if kind == place]
     return {name: names.count(name) for name in dict.fromkeys(names)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pitgeo.describe.facts import MANY, FieldFacts, MeshFacts, Place
+from pitgeo.describe.file_summary import MANY, FileField, FileSummary, Place
 from pitgeo.describe.roles import Role
 
 
@@ -21,22 +21,22 @@ class Field:
 
     place: Place
     name: str
-    found: tuple[tuple[MeshFacts, FieldFacts], ...]
+    found: tuple[tuple[FileSummary, FileField], ...]
 
     @property
-    def facts(self) -> list[FieldFacts]:
-        """What it is in each file."""
-        return [facts for _, facts in self.found]
+    def in_files(self) -> list[FileField]:
+        """The field in each file."""
+        return [own for _, own in self.found]
 
     @property
     def components(self) -> tuple[int, ...]:
         """The different numbers of components."""
-        return tuple(sorted({facts.components for facts in self.facts}))
+        return tuple(sorted({own.components for own in self.in_files}))
 
     @property
     def dtypes(self) -> tuple[str, ...]:
         """The different types of its values."""
-        return tuple(sorted({facts.dtype for facts in self.facts}))
+        return tuple(sorted({own.dtype for own in self.in_files}))
 
     @property
     def is_float(self) -> bool:
@@ -46,16 +46,16 @@ class Field:
     @property
     def is_finite(self) -> bool:
         """Whether no value is NaN or infinite."""
-        return not any(facts.bad for facts in self.facts)
+        return not any(own.bad for own in self.in_files)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Range of each component over all files; a single one if files disagree; none if there is no finite value."""
-        known = [facts for facts in self.facts if facts.low]
-        if len({len(facts.low) for facts in known}) > 1:
-            return ((min(min(facts.low) for facts in known), max(max(facts.high) for facts in known)),)
-        lows = [min(parts) for parts in zip(*(facts.low for facts in known), strict=True)]
-        highs = [max(parts) for parts in zip(*(facts.high for facts in known), strict=True)]
+        known = [own for own in self.in_files if own.low]
+        if len({len(own.low) for own in known}) > 1:
+            return ((min(min(own.low) for own in known), max(max(own.high) for own in known)),)
+        lows = [min(parts) for parts in zip(*(own.low for own in known), strict=True)]
+        highs = [max(parts) for parts in zip(*(own.high for own in known), strict=True)]
         return tuple(zip(lows, highs, strict=True))
 
     @property
@@ -66,7 +66,7 @@ class Field:
     @property
     def is_parameter(self) -> bool:
         """Whether every file has one value of its own, as of a load case."""
-        return not self.is_constant and all(facts.low and facts.low == facts.high for facts in self.facts)
+        return not self.is_constant and all(own.low and own.low == own.high for own in self.in_files)
 
     @property
     def is_mark(self) -> bool:
@@ -75,26 +75,26 @@ class Field:
 
     @property
     def role(self) -> Role:
-        """What it is in every file beside a result."""
-        roles = {facts.role for facts in self.facts}
+        """The role that the field has in every file; empty if there is none or several."""
+        roles = {own.role for own in self.in_files}
         return roles.pop() if len(roles) == 1 else ""
 
     @property
     def whole(self) -> frozenset[float]:
-        """The different values, if all are whole and they are few; else empty."""
+        """The different values, if all are whole and there are at most :data:`MANY`; else empty."""
         together: frozenset[float] = frozenset()
-        for facts in self.facts:
-            if facts.whole is None:
+        for own in self.in_files:
+            if own.whole is None:
                 return frozenset()
-            together |= facts.whole
+            together |= own.whole
         return together if len(together) <= MANY else frozenset()
 
 
-def collect_fields(meshes: Iterable[MeshFacts]) -> list[Field]:
+def collect_fields(meshes: Iterable[FileSummary]) -> list[Field]:
     """The fields of all files: of points, of cells, of whole meshes, each in the order in which they first come."""
-    found: dict[tuple[Place, str], list[tuple[MeshFacts, FieldFacts]]] = {}
+    found: dict[tuple[Place, str], list[tuple[FileSummary, FileField]]] = {}
     for mesh in meshes:
-        for facts in mesh.fields:
-            found.setdefault((facts.place, facts.name), []).append((mesh, facts))
+        for own in mesh.fields:
+            found.setdefault((own.place, own.name), []).append((mesh, own))
     fields = [Field(place, name, tuple(pairs)) for (place, name), pairs in found.items()]
     return sorted(fields, key=lambda field: ("points", "cells", "mesh").index(field.place))

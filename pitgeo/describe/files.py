@@ -1,4 +1,4 @@
-"""Which files are meant: patterns, folders and names; and the shortest way to write many files down."""
+"""Mesh files from patterns, folders and names; and the shortest notation for many files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMON = frozenset({".dat", ".xml"})
 
 
 def mesh_files(paths: Sequence[str | Path]) -> list[Path]:
-    """The files that names, patterns (``*``, ``?``, ``[...]``, ``**``) and folders stand for, each once.
+    """The files of names, patterns (``*``, ``?``, ``[...]``, ``**``) and folders, each once.
 
     A folder stands for the mesh files right in it, but for those that others of them name. A name that is
     no file is kept: reading it says what is wrong.
@@ -41,12 +41,12 @@ def mesh_files(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def is_pattern(path: str | Path) -> bool:
-    """Whether a pattern is meant, not a file whose name looks like one."""
+    """Whether a path is a pattern, and not an existing file whose name looks like one."""
     return glob.has_magic(str(path)) and not Path(path).exists()
 
 
 def shortened(paths: Sequence[str | Path], files: Sequence[Path]) -> str | list[str]:
-    """What to write in a configuration: the pattern given, one that matches the files and no others, or all names."""
+    """The entry for a configuration: the given pattern, a pattern that matches exactly the files, or all names."""
     given = matches(str(paths[0])) if len(paths) == 1 and is_pattern(paths[0]) else []
     if given and {path for path in given if path.is_file()} == set(files):
         return Path(paths[0]).as_posix()

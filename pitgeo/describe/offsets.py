@@ -1,4 +1,4 @@
-"""Files in which a field is shifted against the others: degrees Celsius among kelvins, or a reference of its own."""
+"""Check for fields that are shifted in some files: degrees Celsius among kelvins, or another reference."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pitgeo.describe.facts import MeshFacts
 from pitgeo.describe.field import Field
+from pitgeo.describe.file_summary import FileSummary
 
 CELSIUS = 273.15
 """Kelvins at zero degrees Celsius."""
@@ -19,14 +19,14 @@ MARGIN = 15.0
 class _Span(NamedTuple):
     low: float
     high: float
-    mesh: MeshFacts
+    mesh: FileSummary
 
 
-def field_offsets(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
-    """Celsius and kelvin, or values of some files that lie beyond those of all others."""
+def field_offsets(field: Field, meshes: Sequence[FileSummary]) -> str | None:
+    """Celsius among kelvins, or values of some files outside the range of all others."""
     if field.components != (1,) or field.is_mark or field.is_constant:
         return None
-    found = [_Span(facts.low[0], facts.high[0], mesh) for mesh, facts in field.found if facts.low]
+    found = [_Span(own.low[0], own.high[0], mesh) for mesh, own in field.found if own.low]
     spans = sorted(found, key=lambda span: span[:2])
     for number in range(1, len(spans)):
         lower, upper = spans[:number], spans[number:]
@@ -40,7 +40,7 @@ def field_offsets(field: Field, meshes: Sequence[MeshFacts]) -> str | None:
 
 
 def _is_celsius(lower: Sequence[_Span], upper: Sequence[_Span]) -> bool:
-    """Whether values of some files are like those of the others once they are kelvins, and are not as they are."""
+    """Whether the lower values match the upper ones only after conversion from Celsius to kelvin."""
     for part in ("low", "high"):
         theirs, own = ([getattr(span, part) for span in spans] for spans in (upper, lower))
         width = max(max(theirs) - min(theirs), max(own) - min(own))
@@ -53,7 +53,7 @@ def _is_celsius(lower: Sequence[_Span], upper: Sequence[_Span]) -> bool:
 
 
 def _apart(spans: Sequence[_Span], ratio: float) -> tuple[Sequence[_Span], Sequence[_Span]] | None:
-    """Few files, and many, with a gap between them that is wider than the values of the many by a ratio."""
+    """A small and a large group of files, if the gap between them exceeds a multiple of the large group's range."""
     if len(spans) < 3:
         return None
     reached, gaps = spans[0].high, []

@@ -1,4 +1,4 @@
-"""Which kind of problem a set of meshes is, and which of its fields are inputs and which targets."""
+"""The kind of problem that a set of meshes poses, with its inputs and targets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pitgeo.describe.facts import MeshFacts, Place
 from pitgeo.describe.field import Field, collect_fields
+from pitgeo.describe.file_summary import FileSummary, Place
 from pitgeo.describe.local import local_inputs
 from pitgeo.describe.quoted import quoted
 from pitgeo.describe.tables import Table, find_table
@@ -44,11 +44,11 @@ NO_POD = "the configuration below"
 
 @dataclass
 class Problem:
-    """What to train on.
+    """The files, inputs and targets to train on.
 
     Args:
         files: The files of one kind.
-        meshes: Their facts.
+        meshes: Their summaries.
         kind: Which kind of problem it is.
         place: Where the targets are.
         inputs: Fields that are known.
@@ -59,7 +59,7 @@ class Problem:
     """
 
     files: list[Path]
-    meshes: list[MeshFacts]
+    meshes: list[FileSummary]
     kind: Kind
     place: Place = "points"
     inputs: list[Field] = field(default_factory=list)
@@ -74,15 +74,15 @@ class Problem:
         return self.kind == "series" or bool(self.meshes[0].series)
 
     def names_of(self, key: Literal["inputs", "targets"]) -> list[str]:
-        """Names for a configuration, which say where a field is when a name is two fields."""
+        """Names for a configuration, with a prefix where points and cells share a name."""
         start = {"points": "point:", "cells": "cell:", "mesh": ""}
         fields: list[Field] = getattr(self, key)
         found = [start[one.place] * (one.name in self.names) + one.name for one in fields]
         return found + (list(self.table.columns) if self.table and key == "inputs" else [])
 
 
-def find_problem(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> Problem:
-    """Sort the fields of files that can be trained on together: the most frequent kind of them."""
+def find_problem(files: Sequence[Path], meshes: Sequence[FileSummary]) -> Problem:
+    """Select the files of the most frequent kind, and sort their fields into inputs and targets."""
     files, meshes, comments = _of_one_kind(files, meshes)
     fields = collect_fields(meshes)
     problem = Problem(files, meshes, _kind(meshes), comments=comments)
@@ -106,8 +106,10 @@ def find_problem(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> Problem:
     return problem
 
 
-def _of_one_kind(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> tuple[list[Path], list[MeshFacts], list[str]]:
-    """The files of the most frequent kind, series or meshes of one dimension, and what to say of the others."""
+def _of_one_kind(
+    files: Sequence[Path], meshes: Sequence[FileSummary]
+) -> tuple[list[Path], list[FileSummary], list[str]]:
+    """The files of the most frequent kind (series, or meshes of one dimension), and comments on the others."""
     kinds = [(mesh.series is not None, mesh.dimension) for mesh in meshes]
     most = Counter(kinds).most_common(1)[0][0]
     pairs = [(file, mesh) for file, mesh, kind in zip(files, meshes, kinds, strict=True) if kind == most]
@@ -118,7 +120,7 @@ def _of_one_kind(files: Sequence[Path], meshes: Sequence[MeshFacts]) -> tuple[li
     return [file for file, _ in pairs], [mesh for _, mesh in pairs], comments
 
 
-def _kind(meshes: Sequence[MeshFacts]) -> Kind:
+def _kind(meshes: Sequence[FileSummary]) -> Kind:
     if meshes[0].series:
         return "series"
     if len(meshes) == 1:
@@ -129,8 +131,8 @@ def _kind(meshes: Sequence[MeshFacts]) -> Kind:
     return "shapes" if has_cells else "points"
 
 
-def _fitting(fields: Sequence[Field], meshes: Sequence[MeshFacts]) -> tuple[list[Field], dict[str, list[str]]]:
-    """Fields that a model can learn from or learn, and the names of the other ones of points by the reason."""
+def _fitting(fields: Sequence[Field], meshes: Sequence[FileSummary]) -> tuple[list[Field], dict[str, list[str]]]:
+    """Fields that can be inputs or targets, and the names of other point fields by the reason."""
     partial = {key for mesh in meshes if mesh.series for key in mesh.series.partial}
     found: list[Field] = []
     left_out: dict[str, list[str]] = {}
@@ -144,11 +146,11 @@ def _fitting(fields: Sequence[Field], meshes: Sequence[MeshFacts]) -> tuple[list
 
 
 def _unfit(one: Field, count: int) -> str | None:
-    """Why a field is neither an input nor a target."""
+    """The reason why a field is neither an input nor a target; ``None`` if it may be."""
     can_be_whole = one.place == "mesh" or one.is_mark or one.is_parameter
     reasons = {
         "not in every file": len(one.found) < count,
-        "not numbers": not all(facts.is_number for facts in one.facts),
+        "not numbers": not all(own.is_number for own in one.in_files),
         "of different numbers of components": len(one.components) > 1,
         "not finite": not one.is_finite,
         "constant": one.is_constant and (one.place != "mesh" or count > 1),
@@ -159,8 +161,8 @@ def _unfit(one: Field, count: int) -> str | None:
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def _is_input(one: Field, meshes: Sequence[MeshFacts]) -> bool:
-    """Numbers of the mesh, marks of sets, and in series what stays the same."""
+def _is_input(one: Field, meshes: Sequence[FileSummary]) -> bool:
+    """Whether a field is an input: a number of the mesh, a mark of a set, or constant in all series."""
     if one.place == "mesh" or one.is_mark or (one.is_parameter and len(meshes) > 1):
         return True
     series = [mesh.series for mesh in meshes if mesh.series]

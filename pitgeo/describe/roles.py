@@ -1,4 +1,4 @@
-"""Fields that say where the points are, or which way a surface looks: no results of a simulation."""
+"""Detection of fields that hold coordinates or normals, which are no results of a simulation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.describe.cells import CORNERS, family
+from pitgeo.describe.cells import family
 from pitgeo.mesh import Mesh, centroids
+from pitgeo.mesh.cell_types import CORNERS
 
 Role = Literal["", "coordinates", "normals"]
 
@@ -30,7 +31,7 @@ NORMAL = re.compile(r"(?i).*normal.*")
 
 
 def role_of(mesh: Mesh, place: str, name: str, values: NDArray[Any]) -> Role:
-    """What a field ``[count, components]`` of points or cells is beside a result.
+    """The role of a field ``[count, components]`` of points or cells; empty for results.
 
     Coordinates are told by their values (of one component, by the name as well), normals by their length and by the
     cells of a surface, or the name.
@@ -68,7 +69,7 @@ def _are_places(mesh: Mesh, place: str, values: NDArray[Any]) -> bool:
 
 
 def _are_across(mesh: Mesh, place: str, values: NDArray[Any]) -> bool:
-    """Whether unit vectors stand across most triangles and quadrangles of a surface in space."""
+    """Whether unit vectors are normal to most triangles and quadrilaterals of a surface in space."""
     if mesh.points.shape[1] != 3 or not mesh.cells:
         return False
     cosines, start = [], 0

@@ -1,4 +1,4 @@
-"""Facts of a time series: those of its first mesh, with its fields over all steps."""
+"""Summary of a time series: that of its first mesh, with its fields over all steps."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ from pathlib import Path
 
 import numpy as np
 
-from pitgeo.describe.facts import MANY, FieldFacts, MeshFacts, Place, SeriesFacts, field_facts, fields_of, mesh_facts
+from pitgeo.describe.file_summary import (
+    MANY,
+    FileField,
+    FileSeries,
+    FileSummary,
+    Place,
+    fields_of,
+    summarize_field,
+    summarize_mesh,
+)
 from pitgeo.mesh import Mesh, Note, Series
 from pitgeo.mesh.series import ChangedMeshError
 
 MOST = 200
 """Steps of all files together; with more, ranges are those of a few steps of every file."""
 
-Fields = dict[tuple[Place, str], tuple[FieldFacts, bytes]]
-"""Facts of fields, and a digest of their values."""
+Fields = dict[tuple[Place, str], tuple[FileField, bytes]]
+"""Fields of one step, and a digest of their values."""
 
 
-def series_facts(series: Series, path: Path, label: str, files: int) -> tuple[MeshFacts, list[Note]]:
-    """Look at the steps of a series once: at all if they are few, else at the first, the middle and the last.
+def summarize_series(series: Series, path: Path, label: str, files: int) -> tuple[FileSummary, list[Note]]:
+    """Summarize a series from all its steps, or from the first, middle and last of many.
 
     Args:
         series: The series.
@@ -46,7 +55,7 @@ def series_facts(series: Series, path: Path, label: str, files: int) -> tuple[Me
         found[k] = _fields(step)
     if len(chosen) < count:
         notes.append(Note("steps", f"ranges are those of {len(chosen)} of {count} steps, first, middle and last"))
-    first, partial, fields = mesh_facts(mesh, path, label), dict[tuple[Place, str], int](), list[FieldFacts]()
+    first, partial, fields = summarize_mesh(mesh, path, label), dict[tuple[Place, str], int](), list[FileField]()
     for key in dict.fromkeys(key for step in found.values() for key in step):
         own = [step[key][0] for step in found.values() if key in step]
         differ = [k for k, step in found.items() if key not in step or step[key][0].components != own[0].components]
@@ -63,29 +72,29 @@ def series_facts(series: Series, path: Path, label: str, files: int) -> tuple[Me
         for key, (_, values) in found[0].items()
         if all(key in step and step[key][1] == values for step in found.values())
     }
-    facts = SeriesFacts(tuple(series.times.tolist()), len(found), changed, partial, frozenset(still))
-    return replace(first, fields=tuple(fields), digest=digest.digest(), refusal="", series=facts), notes
+    steps = FileSeries(tuple(series.times.tolist()), len(found), changed, partial, frozenset(still))
+    return replace(first, fields=tuple(fields), digest=digest.digest(), refusal="", series=steps), notes
 
 
-def combined(facts: Sequence[FieldFacts]) -> FieldFacts:
+def combined(steps: Sequence[FileField]) -> FileField:
     """One field over several steps.
 
     Example:
-        >>> steps = [FieldFacts("points", "u", 1, "float64", low=(low,), high=(2.0,)) for low in (0.5, -1.0)]
-        >>> combined(steps).low, combined(steps).high
+        >>> found = [FileField("points", "u", 1, "float64", low=(low,), high=(2.0,)) for low in (0.5, -1.0)]
+        >>> combined(found).low, combined(found).high
         ((-1.0,), (2.0,))
     """
-    known = [one for one in facts if one.low]
+    known = [one for one in steps if one.low]
     whole: frozenset[float] | None = frozenset()
-    for one in facts:
+    for one in steps:
         whole = None if whole is None or one.whole is None else whole | one.whole
     return replace(
-        facts[0],
-        is_number=all(one.is_number for one in facts),
+        steps[0],
+        is_number=all(one.is_number for one in steps),
         low=tuple(map(min, zip(*(one.low for one in known), strict=True))),
         high=tuple(map(max, zip(*(one.high for one in known), strict=True))),
-        bad=sum(one.bad for one in facts),
-        first_bad=next((one.first_bad for one in facts if one.bad), None),
+        bad=sum(one.bad for one in steps),
+        first_bad=next((one.first_bad for one in steps if one.bad), None),
         whole=whole if whole is not None and len(whole) <= MANY else None,
     )
 
@@ -95,5 +104,5 @@ def _fields(mesh: Mesh) -> Fields:
     for place, name, values in fields_of(mesh):
         is_plain = values.dtype.kind in "fiubc"
         content = np.ascontiguousarray(values).tobytes() if is_plain else repr(values.tolist()).encode()
-        found[place, name] = field_facts(place, name, values), hashlib.blake2b(content, digest_size=16).digest()
+        found[place, name] = summarize_field(place, name, values), hashlib.blake2b(content, digest_size=16).digest()
     return found

@@ -17,7 +17,7 @@ FEW = 5
 
 
 def suggestion(paths: Sequence[str | Path], unreadable: Sequence[str], problem: Problem) -> str:
-    """TOML that can be trained with as it is; comments say what to move, and what is left out.
+    """A configuration in TOML, ready for training; comments name what to adapt, and what is left out.
 
     Args:
         paths: What the user gave.
@@ -43,7 +43,7 @@ def suggestion(paths: Sequence[str | Path], unreadable: Sequence[str], problem: 
 
 
 def advice(problem: Problem) -> str:
-    """What to try first."""
+    """The model to try first."""
     return KINDS[problem.kind][1] or (POD if _has_pod(problem) else NO_POD)
 
 
@@ -64,7 +64,7 @@ def _rest(problem: Problem) -> list[str]:
 
 
 def _has_pod(problem: Problem) -> bool:
-    """Whether a POD can be tried: there is one, and numbers alone are inputs."""
+    """Whether a POD is available and applicable: all inputs are numbers of the mesh."""
     if any(one.place != "mesh" for one in problem.inputs):
         return False
     from pitgeo.models.registry import MODELS  # all models come with it

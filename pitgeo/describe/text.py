@@ -116,7 +116,7 @@ def _row(field: FieldSummary, files: int) -> tuple[str, ...]:
 
 
 def _cut(name: str, width: int) -> str:
-    """A name without its middle, if it is too long: what tells fields apart is at either end."""
+    """A name without its middle, if it is too long; names differ mostly at their ends."""
     tail = (width - 3) // 2
     return name if len(name) <= width else f"{name[: width - 3 - tail]}...{name[-tail:]}"
 
@@ -128,12 +128,7 @@ def _section(title: str, items: Sequence[str]) -> list[str]:
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
 
 

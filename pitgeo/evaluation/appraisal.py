@@ -21,6 +21,7 @@ from pitgeo.controls.training_set import same_points
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_field import own_number
+from pitgeo.data.samples import Samples
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
@@ -53,13 +54,13 @@ class Appraised:
 
     predictor: MeshPredictor
     options: DataOptions
-    samples: Any
+    samples: Samples
     predictions: Sequence[Tensor]
 
     @property
     def steps(self) -> int:
         """Number of states that are predicted one after another, for a time series; else 0."""
-        return int(getattr(self.samples, "steps", 0))
+        return self.samples.steps
 
     def chosen(self, most: int) -> list[int]:
         """Numbers of evenly chosen test samples, with at most ``most`` values together but at least a few samples."""
@@ -70,28 +71,11 @@ class Appraised:
 
     def measured(self, predictions: Sequence[Tensor], numbers: Sequence[int]) -> Measures:
         """Predictions of the model, or of a control, for test samples of these numbers: all by the same measures."""
-        return measure_samples(self.predictor, _Chosen(self.samples, numbers), predictions)
+        return measure_samples(self.predictor, self.samples, predictions, numbers)
 
     def errors(self, numbers: Sequence[int]) -> Values:
         """The model's errors for test samples of these numbers: relative l2, the mean over targets."""
         return self.measured([self.predictions[number] for number in numbers], numbers).order()
-
-
-class _Chosen:
-    """Some samples of a data set, as its own."""
-
-    def __init__(self, samples: Any, numbers: Sequence[int]) -> None:
-        self.samples, self.numbers = samples, numbers
-        self.physical = getattr(samples, "physical", False)
-
-    def __getitem__(self, index: int) -> PointData:
-        sample: PointData = self.samples[self.numbers[index]]
-        return sample
-
-    def name(self, index: int) -> str:
-        """What a sample is called."""
-        number = self.numbers[index]
-        return str(self.samples.name(number)) if hasattr(self.samples, "name") else f"sample {number}"
 
 
 def appraise(predictor: Predictor, appraised: Appraised, metrics: Path, seconds: float) -> dict[str, Any]:
@@ -205,7 +189,7 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
             given = [torch.where(place, value, 0.0) for place, value in zip(places, given, strict=True)]
         mixed = [_with(sample, here, value) for sample, value in zip(chosen, given, strict=True)]
         try:
-            data = _in_place_of(samples, mixed, steps)
+            data = _in_place_of(samples, mixed)
             predictions = predict_samples(predictor, data, predictor.config.training.batch_size, False)
         except ValueError as error:
             log.debug("No influence of %r was found: %s", name, error)
@@ -258,19 +242,13 @@ def _with(sample: PointData, channels: Sequence[int], values: Tensor) -> PointDa
     return sample
 
 
-class _Listed(ListedSamples):
-    """Samples in the place of those of a data set, of as many steps."""
-
-    def __init__(self, samples: list[PointData], steps: int) -> None:
-        super().__init__(samples)
-        self.steps = steps
-
-
-def _in_place_of(owner: Any, samples: list[PointData], steps: int) -> Any:
+def _in_place_of(owner: Samples, samples: list[PointData]) -> Samples:
     """Samples, as those of a data set are held."""
-    if not isinstance(owner, SharedMesh):
-        return _Listed(samples, steps)
-    result = copy.copy(owner)
-    result.x, result.y = (torch.stack([sample[key] for sample in samples]) for key in ("x", "y"))
-    result.numbers = owner.numbers[: len(samples)]
-    return result
+    if isinstance(owner, SharedMesh):
+        result = copy.copy(owner)
+        result.x, result.y = (torch.stack([sample[key] for sample in samples]) for key in ("x", "y"))
+        result.numbers = owner.numbers[: len(samples)]
+        return result
+    listed = ListedSamples(samples)
+    listed.steps = owner.steps
+    return listed

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor
 
+from pitgeo.data.samples import Samples
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.appraisal import Appraised, compare
 from pitgeo.evaluation.evaluation import versions, write_json
@@ -50,8 +51,8 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
         ValueError: If a prediction is not finite.
     """
     options = ensemble.data_options
-    samples = options.split_samples("validation", progress) if options.counts()[1] else []
-    if len(samples) == 0:
+    samples = options.split_samples("validation", progress) if options.counts()[1] else None
+    if samples is None or len(samples) == 0:
         return Calibration((1.0,) * len(ensemble.targets))
     found = _assess(ensemble, samples, Calibration(), progress)
     return Calibration(tuple(ratio if ratio else 1.0 for ratio in map(_ratio, found.columns())), len(samples))
@@ -77,7 +78,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
     """
     config, calibration = ensemble.config, ensemble.calibration
     samples = read_split(ensemble.data_options, config.data.name, split, progress)
-    labels: tuple[str, ...] = tuple(getattr(samples, "targets", ensemble.targets))
+    labels = samples.targets or tuple(ensemble.targets)
     start = time.perf_counter()
     found = _assess(ensemble, samples, calibration, progress)
     seconds = time.perf_counter() - start
@@ -220,7 +221,7 @@ class _Found:
         return _Column(errors, spreads)
 
 
-def _assess(ensemble: Ensemble, samples: Any, calibration: Calibration, progress: bool) -> _Found:
+def _assess(ensemble: Ensemble, samples: Samples, calibration: Calibration, progress: bool) -> _Found:
     """Predictions by one member after the other; only sums over the members are kept."""
     size = ensemble.config.training.batch_size
     moments = [Moments() for _ in range(len(samples))]
@@ -251,7 +252,7 @@ def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict
     return errors
 
 
-def _verdict(ensemble: Ensemble, samples: Any, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
+def _verdict(ensemble: Ensemble, samples: Samples, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
     """The comparison of the ensemble mean with controls, and the verdict on it and on the spread."""
     appraised = Appraised(ensemble, ensemble.data_options, samples, found.means)
     rivals, numbers, controls = compare(appraised)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.config.config import parse_config
+from pitgeo.data.samples import Samples
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.appraisal import Appraised, appraise
 from pitgeo.evaluation.html_report import write_report
@@ -25,7 +26,7 @@ from pitgeo.evaluation.measure_table import format_errors
 from pitgeo.evaluation.scores import SPLITS, Split, measure_samples, predict_samples, read_split, resting
 from pitgeo.measures.measures import FORMAT
 from pitgeo.prediction.predictor import load
-from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.module import known
 
 log = logging.getLogger(__name__)
@@ -118,10 +119,9 @@ def evaluate(
         result |= appraise(predictor, tested, checkpoint.parent / "metrics.csv", seconds)
     draw(predictor, samples, predictions, chosen, result, folder / "pictures", measures)
     export(samples, chosen, result, folder / "meshes")
-    is_series = getattr(samples, "steps", 0) > 0
-    if config.data.options.rollout > 1 or getattr(samples, "steps", 0) > 1:
+    if config.data.options.rollout > 1 or samples.steps > 1:
         plots.error_growth(
-            _growth(result["errors"], [field.name for field in predictor.table.targets] if is_series else [""]),
+            _growth(result["errors"], [field.name for field in predictor.table.targets] if samples.steps else [""]),
             folder / "pictures" / "growth.png",
         )
     metrics = checkpoint.parent / "metrics.csv"
@@ -219,7 +219,8 @@ def _growth(errors: dict[str, Any], targets: Sequence[str]) -> dict[str, list[fl
     }
 
 
-def _case(samples: Any, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:
+def _case(samples: Samples, ids: Sequence[int], errors: NDArray[np.float64], number: int) -> dict[str, Any]:
     """What a report says of one sample."""
-    name = {"name": samples.name(number)} if hasattr(samples, "name") else {}
-    return {"sample_id": ids[number], **name, "relative_l2": float(errors[number])}
+    name = samples.name(number)
+    named = {} if name is None else {"name": name}
+    return {"sample_id": ids[number], **named, "relative_l2": float(errors[number])}

@@ -14,7 +14,7 @@ from pitgeo.evaluation import measure_table
 from pitgeo.evaluation.report_page import PAGE, folded, items, note, section, table
 from pitgeo.evaluation.report_pictures import Figure, embed
 from pitgeo.evaluation.report_run import facts, used_settings
-from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.system.atomic_files import write_atomic
 
 LIMIT = 1_500_000
 """Largest size of a page, in bytes."""

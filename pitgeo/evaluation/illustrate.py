@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.samples import Samples
 from pitgeo.evaluation import plots
 from pitgeo.measures.measures import Measures
 from pitgeo.mesh import Mesh, write_mesh
@@ -28,17 +29,19 @@ LONGEST = 60
 """Letters of a target in a file name: each takes up to four bytes, and a name may have 255."""
 
 
-def export(samples: Any, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
+def export(samples: Samples, chosen: dict[str, int], result: dict[str, Any], folder: Path) -> None:
     """Write best, median and worst sample as mesh files with inputs and truth, where the data set has meshes."""
-    for which, number in chosen.items() if hasattr(samples, "mesh") else ():
+    for which, number in chosen.items():
+        if (mesh := samples.mesh(number)) is None:
+            continue
         for earlier in folder.glob(f"{which}_*.vtu"):
             earlier.unlink()
-        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", samples.mesh(number))
+        write_mesh(folder / f"{which}_{result['dataset']}_{result[which]['sample_id']}.vtu", mesh)
 
 
 def draw(
     predictor: Predictor,
-    samples: Any,
+    samples: Samples,
     predictions: Sequence[Tensor],
     chosen: dict[str, int],
     result: dict[str, Any],
@@ -50,12 +53,12 @@ def draw(
     Fields without a mesh are drawn on a line and in the plane, latent points in the plane. With several targets, file
     names end in the target. The title of every field has its errors in the sample.
     """
-    channels = getattr(samples, "drawn", range(len(predictor.targets)))
-    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    channels = samples.drawn or range(len(predictor.targets))
+    labels = samples.targets or predictor.targets
     first = samples[chosen["median"]]
     axes = first.pos.shape[1]
-    table: FieldTable | None = getattr(samples, "table", None)
-    meshes = _meshes(samples, chosen, table, axes)
+    table = samples.table
+    meshes = _meshes(samples, chosen, axes)
     names = file_names(labels)
     for channel in channels:
         label = labels[channel]
@@ -93,20 +96,21 @@ def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]
     ]
 
 
-def _meshes(samples: Any, chosen: dict[str, int], table: FieldTable | None, axes: int) -> dict[int, Mesh]:
+def _meshes(samples: Samples, chosen: dict[str, int], axes: int) -> dict[int, Mesh]:
     """Meshes to draw on: those of mesh files, or lines in the plane, whose values are read over their length."""
-    if not hasattr(samples, "mesh") or (table is None and axes != 2):
+    if samples.table is None and axes != 2:
         return {}
-    meshes: dict[int, Mesh] = {number: samples.mesh(number) for number in {*chosen.values()}}
+    found = {number: samples.mesh(number) for number in {*chosen.values()}}
+    meshes = {number: mesh for number, mesh in found.items() if mesh is not None}
     kinds = {kind for mesh in meshes.values() for kind, _ in mesh.cells}
     is_curve = bool(kinds) and all(kind.startswith("line") for kind in kinds)
-    return meshes if table is not None or is_curve else {}
+    return meshes if samples.table is not None or is_curve else {}
 
 
 def _draw_on_meshes(
     meshes: dict[int, Mesh],
     cases: dict[str, int],
-    samples: Any,
+    samples: Samples,
     predictions: Sequence[Tensor],
     channel: int,
     table: FieldTable | None,
@@ -164,12 +168,12 @@ def file_names(labels: Sequence[str]) -> list[str]:
     return result
 
 
-def _row(title: str, samples: Any, predictions: Sequence[Tensor], number: int, channel: int) -> plots.FieldSample:
+def _row(title: str, samples: Samples, predictions: Sequence[Tensor], number: int, channel: int) -> plots.FieldSample:
     sample = samples[number]
-    polygons = samples.polygons(number) if hasattr(samples, "polygons") else None
+    polygons = samples.polygons(number)
     pos = sample.points("output")[0].numpy() if polygons is None else polygons.mean(1)
     shown = np.ones(len(pos), bool)
-    for axis, (low, high) in enumerate(getattr(samples, "window", None) or ()):
+    for axis, (low, high) in enumerate(samples.window or ()):
         shown &= (pos[:, axis] >= low) & (pos[:, axis] <= high)
     return plots.FieldSample(
         title,

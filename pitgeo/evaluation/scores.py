@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.data.samples import Samples
+from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.measures.measures import Measures
 from pitgeo.measures.relative_error import at_rest
@@ -35,7 +36,7 @@ def read_split(options: DataOptions, name: str, split: str, progress: bool) -> S
     return samples
 
 
-def predict_samples(predictor: Predictor, samples: Any, size: int, progress: bool) -> list[Tensor]:
+def predict_samples(predictor: Predictor, samples: Samples, size: int, progress: bool) -> list[Tensor]:
     """Values at the output points of every sample, ``size`` samples at a time.
 
     Raises:
@@ -54,7 +55,7 @@ def predict_samples(predictor: Predictor, samples: Any, size: int, progress: boo
                 parts = predictor.predict_prepared(samples.batch(numbers)).unbind()
             else:
                 points = [sample.y.shape[0] for sample in batch]
-                parts = predictor.predict(batch, getattr(samples, "steps", 0)).split_with_sizes(points)
+                parts = predictor.predict(batch, samples.steps).split_with_sizes(points)
             for sample, prediction in zip(batch, parts, strict=True):
                 if not bool(torch.isfinite(prediction).all()):
                     raise ValueError(
@@ -66,24 +67,25 @@ def predict_samples(predictor: Predictor, samples: Any, size: int, progress: boo
     return predictions
 
 
-def measure_samples(predictor: MeshPredictor, samples: Any, predictions: Sequence[Tensor]) -> Measures:
-    """Errors of predictions for the samples of a data set, in their order."""
+def measure_samples(
+    predictor: MeshPredictor, samples: Samples, predictions: Sequence[Tensor], numbers: Sequence[int] | None = None
+) -> Measures:
+    """Errors of predictions for the samples of a data set, or for those of some numbers, in their order."""
     found = predictor.measures()
-    for number, prediction in enumerate(predictions):
+    for number, prediction in zip(range(len(samples)) if numbers is None else numbers, predictions, strict=True):
         sample = samples[number]
-        name = samples.name(number) if hasattr(samples, "name") else f"sample {int(sample.get('sample_id', number))}"
-        is_physical = getattr(samples, "physical", False)  # positions on a reference grid are inputs
-        pos = sample.x if is_physical else sample.points("output")[0]
+        name = samples.name(number) or f"sample {int(sample.get('sample_id', number))}"
+        pos = sample.x if samples.physical else sample.points("output")[0]
         found.add(name, sample.y, prediction, sample.get("y_mask"), pos)
     return found
 
 
-def resting(predictor: Predictor, samples: Any) -> dict[str, list[int]]:
+def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:
     """For every target, the numbers of the samples in which it is zero up to rounding."""
     module, found = predictor.module, dict[str, list[int]]()
     if module.typical is None:
         return found
-    labels: Sequence[str] = getattr(samples, "targets", predictor.targets)
+    labels = samples.targets or predictor.targets
     for number in range(len(samples)):
         sample = samples[number]
         steps = sample.y.shape[1] // len(module.typical)

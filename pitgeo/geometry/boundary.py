@@ -40,16 +40,15 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
     dimension, top = top_blocks(blocks_of(mesh))
     pieces = _boundary(mesh, top)
     if not pieces:
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected a mesh with a boundary for boundary_distance (got a closed "
+            f"{mesh.where}Expected a mesh with a boundary for boundary_distance (got a closed "
             f"{'surface' if dimension == 2 else 'curve'}); take normals, or the distance to a named set"
         )
     return distance_to(queries, mesh.points, pieces)
 
 
 def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
-    """The pieces of the faces that belong to one cell only, and are no seam of the pieces of the mesh."""
+    """The flat pieces of the boundary faces, without seams between the pieces of the mesh."""
     parts = [boundary_faces(weld(mesh.points, part, "apart")) for part in by_piece(mesh, top)]
     if len(parts) > 1:
         parts = without_seams(mesh.points, parts)
@@ -58,7 +57,7 @@ def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
 
 
 def _off_others(points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
-    """The faces of several pieces without those whose center lies on a face of another piece: where nodes hang."""
+    """The faces of several pieces without those on a face of another piece, as at hanging nodes."""
     found: list[NDArray[np.int64]] = []
     for number, own in enumerate(faces):
         others = [part for other, parts in enumerate(faces) if other != number for part in parts if len(part)]
@@ -79,22 +78,22 @@ def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray
     Raises:
         ValueError: If there is no such set, or it is empty.
     """
-    where, blocks = f"{mesh.path}: " if mesh.path else "", blocks_of(mesh)
+    blocks = blocks_of(mesh)
     mesh = with_marked(mesh, name)
     if name not in mesh.cell_sets and name not in mesh.point_sets:
         names = list(dict.fromkeys([*mesh.point_sets, *mesh.cell_sets]))
         near = difflib.get_close_matches(name, names, 1)
         have = ", ".join(repr(other) for other in names) or "none"
         hint = f"; did you mean {near[0]!r}?" if near else "; take boundary_distance, or a file that names its sets"
-        raise ValueError(f"{where}Expected a set of points or cells named {name!r} (got {have}){hint}")
+        raise ValueError(f"{mesh.where}Expected a set of points or cells named {name!r} (got {have}){hint}")
     pieces = _cell_set(mesh, name, blocks) or _point_set(mesh, name, blocks)
     if not any(len(piece) for piece in pieces):
-        raise ValueError(f"{where}Expected points or cells in the set {name!r} (got none); take another set")
+        raise ValueError(f"{mesh.where}Expected points or cells in the set {name!r} (got none); take another set")
     return distance_to(queries, mesh.points, pieces)
 
 
 def with_marked(mesh: Mesh, name: str) -> Mesh:
-    """A copy that has a field of zeros and ones as a set too, unless there is a set of that name.
+    """A copy with a field of zeros and ones as an additional set, unless the name is taken by a set.
 
     Raises:
         ValueError: If there is such a field alone, and it has other values.
@@ -105,9 +104,8 @@ def with_marked(mesh: Mesh, name: str) -> Mesh:
     if not parts:
         return mesh
     if not all(is_mark(part) for part in parts):
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected zeros and ones in the field {name!r}, which is taken for a set (got other values); "
+            f"{mesh.where}Expected zeros and ones in the field {name!r}, which is taken for a set (got other values); "
             f"mark the points or cells of the set by ones, or take a named set"
         )
     members = tuple(np.flatnonzero(np.asarray(part).ravel()).astype(np.int64) for part in parts)
@@ -117,7 +115,7 @@ def with_marked(mesh: Mesh, name: str) -> Mesh:
 
 
 def is_mark(values: NDArray[Any]) -> bool:
-    """Whether these are zeros and ones, one a point or cell, of whichever type."""
+    """Whether all values are 0 or 1, one a point or cell, of any type."""
     values = np.asarray(values)
     return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())
 

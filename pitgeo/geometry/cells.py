@@ -1,4 +1,4 @@
-"""Faces of cells, and the flat pieces that cells and faces are made of. VTK knows the types of cells."""
+"""Faces of cells, and the flat pieces of cells and faces, for all cell types of VTK."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from pitgeo.geometry.grid import grid_of
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cells import first_of, grouped
 from pitgeo.mesh.pieces import PIECE
-from pitgeo.mesh.twins import first_of
 
 Nodes = tuple[int, ...]
 
 
 class Kind(NamedTuple):
-    """A type of cell, in terms of the places of its nodes.
+    """A cell type: its dimension, flat pieces and faces, by places of nodes.
 
     Args:
         dimension: 0 for a vertex to 3 for a volume.
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Cells of one type: what they are like, their nodes, and the number of the first in the whole mesh."""
+    """Cells of one type: the type, the nodes, and the number of the first cell in the mesh."""
 
     kind: Kind
     nodes: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(mesh: Mesh) -> list[Block]:
-    """All cells of a mesh, a block as the mesh has them.
+    """The cells of a mesh, one block for each block of the mesh.
 
     Raises:
         ValueError: If there are none but vertices.
@@ -54,22 +54,21 @@ def blocks_of(mesh: Mesh) -> list[Block]:
         for (name, nodes), start in zip(mesh.cells, first, strict=False)
     ]
     if not any(block.kind.dimension and len(block.nodes) for block in blocks):
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points alone); "
-            f"take coordinates, or a file that holds the mesh"
+            f"{mesh.where}Expected cells, which geometry inputs are computed from (got {len(mesh.points)} points "
+            f"alone); take coordinates, or a file that holds the mesh"
         )
     return blocks
 
 
 def top_blocks(blocks: Sequence[Block]) -> tuple[int, list[Block]]:
-    """The highest dimension there is, and the blocks of it."""
+    """The highest dimension of the cells, and the blocks of this dimension."""
     dimension = max(block.kind.dimension for block in blocks if len(block.nodes))
     return dimension, [block for block in blocks if block.kind.dimension == dimension]
 
 
 def by_piece(mesh: Mesh, blocks: Sequence[Block]) -> list[list[Block]]:
-    """The blocks of every piece that the mesh was put together of; all in one list where it was not."""
+    """The blocks of every piece of the mesh; one list of all blocks if the mesh has no pieces."""
     if PIECE not in mesh.cell_data:
         return [list(blocks)]
     numbers = np.concatenate([np.ravel(values) for values in mesh.cell_data[PIECE]])
@@ -118,7 +117,7 @@ def boundary_faces(blocks: Sequence[Block]) -> list[Faces]:
     keys = face_keys([own for own, _ in faces])
     least = np.concatenate([np.full(len(own.nodes), dimension) for own, dimension in faces])
     is_flat = (keys >= 0).sum(1) < least  # a face that repeated nodes make an edge or a point
-    order, changes = _ordered(keys)
+    order, changes = grouped(keys)
     alone = np.empty(len(keys), bool)
     alone[order] = changes[1:] & changes[:-1]
     ends = np.cumsum([len(own.nodes) for own, _ in faces])[:-1]
@@ -135,7 +134,7 @@ def without_seams(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]])
         return [list(part) for part in parts]
     keys = face_keys(faces)
     part_of = np.repeat([number for number, part in enumerate(parts) for _ in part], [len(own.nodes) for own in faces])
-    order, changes = _ordered(keys)
+    order, changes = grouped(keys)
     group = np.cumsum(changes[:-1]) - 1
     low, high = np.full(group[-1] + 1, len(parts)), np.full(group[-1] + 1, -1)
     np.minimum.at(low, group, part_of[order])
@@ -147,21 +146,13 @@ def without_seams(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]])
 
 
 def face_keys(faces: Sequence[Faces]) -> NDArray[np.int64]:
-    """A row for each face, the same for faces with the same corners in any order."""
+    """A key for each face, equal for faces with the same corners in any order."""
     width = max(len(own.corners) for own in faces)
     return np.concatenate([_distinct(own.nodes[:, own.corners], width) for own in faces])
 
 
-def _ordered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """An order in which equal rows follow one another, and where in it others begin, the end included."""
-    order = np.lexsort(keys.T)
-    changes = np.ones(len(keys) + 1, bool)
-    changes[1:-1] = (keys[order[1:]] != keys[order[:-1]]).any(1)
-    return order, changes
-
-
 def _distinct(corners: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """The corners of faces in order, each once, and -1 up to the width."""
+    """Sorted distinct corners of faces, padded with -1."""
     keys = np.sort(corners, 1)
     again = keys[:, 1:] == keys[:, :-1]
     if again.any():
@@ -184,7 +175,7 @@ def _each_once(blocks: Sequence[Block]) -> list[Block]:
 
 
 def weld(points: NDArray[np.float64], blocks: Sequence[Block], when: Literal["always", "apart"]) -> list[Block]:
-    """The cells with points at exactly one place counted as one: the first of them.
+    """The cells with coincident points replaced by the first of them.
 
     Args:
         points: Positions.

@@ -1,4 +1,4 @@
-"""The geometry inputs that a mesh lends itself to, where nobody chose."""
+"""Default geometry inputs of a mesh."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAME = 1e-6
 
 
 def candidates(mesh: Mesh, place: Place, fields: Sequence[str] = ()) -> tuple[str, ...]:
-    """Names of geometry inputs that say something of a mesh: nothing of a point cloud.
+    """Names of geometry inputs that are informative for a mesh; none for a point cloud.
 
     These are the distance to the boundary where there is one, normals of surfaces and curves, and distances to named
     sets, :data:`MOST_SETS` at most. A set is left out that is empty, the whole mesh, the whole boundary, or an earlier
@@ -72,7 +72,7 @@ def candidates(mesh: Mesh, place: Place, fields: Sequence[str] = ()) -> tuple[st
 
 
 def _sets(mesh: Mesh, fields: Sequence[str]) -> list[str]:
-    """Names of sets, then of those fields that mark one."""
+    """Names of sets, then of fields that mark a set."""
     marked = [name for name in fields if name in mesh.point_data and is_mark(mesh.point_data[name])]
     marked += [name for name in fields if name in mesh.cell_data and all(map(is_mark, mesh.cell_data[name]))]
     return [name for name in dict.fromkeys([*mesh.point_sets, *mesh.cell_sets, *marked]) if name]

@@ -1,4 +1,4 @@
-"""Values of cells taken to points and back, and to where there are none."""
+"""Transfer of values between cells and points, and filling of unknown values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pitgeo.graphs.trees import kd_tree
 
 
 def sums(places: NDArray[np.int64], values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """The sum of the values ``[V, channels]`` at each of that many places, ``[count, channels]``."""
+    """Sums of the values ``[V, channels]`` at each of ``count`` places, ``[count, channels]``."""
     return np.stack([np.bincount(places, column, count) for column in values.T], 1)
 
 
 def fill(values: NDArray[np.float64], points: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """A copy where what is not known is taken from the nearest point that is."""
+    """A copy with unknown values taken from the nearest known point."""
     values = values.copy()
     if known.any() and not known.all():
         values[~known] = values[known][kd_tree(points[known]).query(points[~known])[1]]

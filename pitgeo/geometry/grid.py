@@ -1,4 +1,4 @@
-"""A mesh as PyVista sees it."""
+"""Meshes as grids of PyVista."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh import Mesh
-from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base
+from pitgeo.mesh.cell_types import CORNERS, VTK_NUMBERS, base
 from pitgeo.mesh.vtk.pyvista_extra import pyvista
-
-NUMBERS = {kind: number for number, kind in VTK_TYPES.items()}
-LINEAR = {"CURVE": "line", "QUADRILATERAL": "quad", "TETRAHEDRON": "tetra"}
-"""Names of linear cells that are not those of VTK's cells of any order in small letters."""
 
 MAX_ORDER = 10
 
@@ -45,29 +41,29 @@ def _number(mesh: Mesh, kind: str, width: int) -> int:
     Raises:
         ValueError: If VTK has no such cells, or their nodes are not in the cell.
     """
-    last = base(kind)
-    if kind.startswith("VTK_") and CORNERS.get(last) == width:  # of order 1
-        return NUMBERS[LINEAR.get(last, last.lower())]
-    is_known = kind in NUMBERS and not kind.startswith(("VTK_BEZIER", "VTK_LAGRANGE_PYRAMID"))
-    if not is_known or (kind.startswith("VTK_") and width not in _widths(last)):
+    shape = base(kind)
+    if kind.startswith("VTK_") and CORNERS[shape] == width:  # of order 1
+        return VTK_NUMBERS[shape]
+    is_known = kind in VTK_NUMBERS and not kind.startswith(("VTK_BEZIER", "VTK_LAGRANGE_PYRAMID"))
+    if not is_known or (kind.startswith("VTK_") and width not in _widths(shape)):
         raise ValueError(
             f"{mesh.where}Expected cells of a type that VTK has, with nodes on the cell, as many in all directions "
             f"(got {kind!r} of {width} nodes); save the mesh with cells of order 1 or 2"
         )
-    return NUMBERS[kind]
+    return VTK_NUMBERS[kind]
 
 
-def _widths(name: str) -> set[int]:
+def _widths(shape: str) -> set[int]:
     """How many nodes the Lagrange cells of a shape have, by their orders."""
     orders = range(1, MAX_ORDER + 1)
     return {
-        "CURVE": {n + 1 for n in orders},
-        "TRIANGLE": {(n + 1) * (n + 2) // 2 for n in orders} | {7},
-        "QUADRILATERAL": {(n + 1) ** 2 for n in orders},
-        "TETRAHEDRON": {(n + 1) * (n + 2) * (n + 3) // 6 for n in orders} | {15},
-        "HEXAHEDRON": {(n + 1) ** 3 for n in orders},
-        "WEDGE": {(n + 1) ** 2 * (n + 2) // 2 for n in orders} | {21},
-    }.get(name, set())
+        "line": {n + 1 for n in orders},
+        "triangle": {(n + 1) * (n + 2) // 2 for n in orders} | {7},
+        "quad": {(n + 1) ** 2 for n in orders},
+        "tetra": {(n + 1) * (n + 2) * (n + 3) // 6 for n in orders} | {15},
+        "hexahedron": {(n + 1) ** 3 for n in orders},
+        "wedge": {(n + 1) ** 2 * (n + 2) // 2 for n in orders} | {21},
+    }[shape]
 
 
 def solid(points: NDArray[np.float64]) -> NDArray[np.float64]:

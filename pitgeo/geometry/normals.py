@@ -1,4 +1,4 @@
-"""Unit normals of surfaces in space and of curves in the plane, oriented alike, outward of what is closed."""
+"""Unit normals of surfaces in space and curves in the plane, consistently oriented, outward if closed."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def cell_normals(mesh: Mesh) -> NDArray[np.float64]:
 
 def _normals(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     blocks = blocks_of(mesh)
-    where, space = f"{mesh.path}: " if mesh.path else "", mesh.points.shape[1]
+    space = mesh.points.shape[1]
     dimension, top = top_blocks(blocks)
     if dimension == space:
         raise ValueError(
-            f"{where}Expected a surface in space or a curve in the plane for normals (got cells of dimension "
+            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got cells of dimension "
             f"{dimension} in {space}D, which have none); take boundary_distance"
         )
     if dimension < space - 1:
         raise ValueError(
-            f"{where}Expected a surface in space or a curve in the plane for normals (got a curve in space, which has "
-            f"no one normal); take boundary_distance or coordinates"
+            f"{mesh.where}Expected a surface in space or a curve in the plane for normals (got a curve in space, "
+            f"which has no one normal); take boundary_distance or coordinates"
         )
     points = mesh.points - mesh.points.mean(0)
     top = weld(points, top, "always")
     pieces = pieces_of(top)
     areas = np.concatenate([_area(points[piece]) for piece in pieces])
     centers = np.concatenate([points[piece].mean(1) for piece in pieces])
-    signs = _orientation(pieces, areas, centers, where)
+    signs = _orientation(mesh, pieces, areas, centers)
     areas *= signs[:, None]
 
     cells = np.concatenate([np.arange(len(block.nodes)) + block.first for block in top for _ in block.kind.pieces])
@@ -78,9 +78,9 @@ def _area(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _orientation(
-    pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64], where: str
+    mesh: Mesh, pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """1 or -1 for each piece: whether to turn it over.
+    """The sign, 1 or -1, that orients each piece.
 
     Two pieces that share a side, and no third does, are oriented alike if they run through it in opposite directions.
     With every piece standing twice in a graph, as it is and turned over, and edges between the sides of a surface, the
@@ -101,8 +101,8 @@ def _orientation(
     kept, flipped = labels[:count], labels[count:]
     if (kept == flipped).any():
         raise ValueError(
-            f"{where}Expected a surface with two sides for normals (got one with a single side, as a Moebius strip); "
-            f"take boundary_distance, or cut it in two where it turns"
+            f"{mesh.where}Expected a surface with two sides for normals (got one with a single side, as a Moebius "
+            f"strip); take boundary_distance, or cut it in two where it turns"
         )
     _, part = np.unique(np.minimum(kept, flipped), return_inverse=True)
     signs = np.where(kept < flipped, 1.0, -1.0)
@@ -117,10 +117,8 @@ def _orientation(
     return signs * np.where(choice < 0, -1.0, 1.0)[part]
 
 
-def _sides(
-    pieces: Sequence[NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """The sides of all pieces: whose it is, its number (one for both neighbors), and in which direction it runs."""
+def _sides(pieces: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """The sides of all pieces: owner, number (equal for neighbors) and direction."""
     owners, keys, forwards = [], [], []
     first, points = 0, 1 + max(int(piece.max()) for piece in pieces if piece.size)
     for piece in pieces:
@@ -142,7 +140,7 @@ def _sides(
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At length one; what is zero to rounding becomes zero."""
+    """Vectors of unit length; vectors of zero length up to rounding become zero."""
     lengths = np.sqrt((vectors**2).sum(1, keepdims=True))
     real = lengths > 1e-12 * np.median(lengths[lengths > 0]) if lengths.any() else lengths > 0
     return np.where(real, vectors / np.where(real, lengths, 1.0), 0.0)

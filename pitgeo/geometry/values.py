@@ -32,12 +32,12 @@ SET = "boundary_distance:"
 
 
 def is_geometry(name: str) -> bool:
-    """Whether this names a geometry input; that a mesh has the set it may name is not looked at."""
+    """Whether a name is that of a geometry input; a set in the name is not looked up."""
     return name in GEOMETRY or (name.startswith(SET) and name != SET)
 
 
 def geometry_components(name: str, dimension: int) -> int:
-    """How many components a geometry input has on meshes of so many dimensions.
+    """Number of components of a geometry input in a dimension.
 
     Raises:
         ValueError: If there is no such input.
@@ -92,10 +92,9 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
 
 
 def _centers(mesh: Mesh) -> NDArray[np.float64]:
-    """Where the values of cells are: :func:`pitgeo.mesh.centroids`."""
+    """Positions of cell values, see :func:`pitgeo.mesh.centroids`."""
     if not any(len(nodes) for _, nodes in mesh.cells):
-        where = f"{mesh.path}: " if mesh.path else ""
         raise ValueError(
-            f"{where}Expected cells to take centroids of (got {len(mesh.points)} points alone); take place 'point'"
+            f"{mesh.where}Expected cells to take centroids of (got {len(mesh.points)} points alone); take place 'point'"
         )
     return centroids(mesh)

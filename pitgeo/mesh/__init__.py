@@ -1,7 +1,15 @@
-"""Mesh files: the only package that imports meshio, and reads through PyVista and netCDF4.
+"""Mesh files and meshes with fields: the only package that imports meshio, and reads through PyVista and netCDF4.
 
-What comes out of a file is native-endian, of the mesh's true dimension, and complete; what cannot be read rightly is
-refused with one clear error.
+A mesh from a file is native-endian, of its true dimension, and complete. A file that cannot be read without error is
+refused with one clear message. :mod:`pitgeo.mesh.reading` describes the way from a file to a mesh.
+
+To add a format:
+
+1. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``pitgeo/mesh/<name>.py``, or in a folder if it is long.
+2. Map its names of cells to those of :mod:`pitgeo.mesh.cell_types` there, and its order of nodes to that of meshio.
+3. Enter its endings in :mod:`pitgeo.mesh.formats`, and its reader in ``OWN`` of :mod:`pitgeo.mesh.reading`.
+4. Enter a file of every kind of cell in the zoo, ``tests/mesh/test_zoo.py``, and damaged ones in a test of their own.
+5. Name the format in README.md and docs/meshes.md, which a test compares with the table, and in CHANGELOG.md.
 """
 
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields

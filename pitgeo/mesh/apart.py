@@ -1,4 +1,4 @@
-"""Readers in a process of their own: on damaged files some of VTK's and meshio's crash, or never end.
+"""Readers in a separate process: on damaged files some readers of VTK and meshio crash or hang.
 
 The process starts with the first file, serves all that follow, and ends with the program. What it reads comes back by
 pickle, between two halves of one program.
@@ -32,7 +32,7 @@ _owner = 0  # of the process: a program that was forked needs one of its own
 
 
 def read_apart(read: Callable[[Reader, Path], Mesh], reader: Reader, path: Path) -> Mesh:
-    """The same as ``read(reader, path)``, whatever the reader does.
+    """Call ``read(reader, path)`` in a separate process, so that the reader may crash or hang.
 
     Args:
         read: A function of a module.
@@ -67,7 +67,7 @@ def read_apart(read: Callable[[Reader, Path], Mesh], reader: Reader, path: Path)
 
 
 def serve() -> None:
-    """Read one file after the other, as :func:`read_apart` asks for them: what the process does."""
+    """Read one file after the other on request of :func:`read_apart`; the main loop of the process."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where readers may print
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program that asks stops it
@@ -116,7 +116,7 @@ def _stop() -> None:
 
 
 def _limit(seconds: float) -> None:
-    """The processor time from now on; the memory is limited to that of the machine."""
+    """Limit the processor time from now on, and the memory to that of the machine."""
     try:
         import resource
     except ImportError:  # not on Windows

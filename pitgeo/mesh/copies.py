@@ -1,4 +1,4 @@
-"""Results in a copy of the file that the mesh came from, in formats that nothing else writes without loss."""
+"""Results written into a copy of the mesh's own file, for formats that no writer keeps complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fields = Mapping[str, NDArray[Any]]
 
 
 def refusal(path: Path) -> str:
-    """Why results cannot be put into a copy of a file; empty if they can."""
+    """The reason why results cannot be put into a copy of a file; empty if they can."""
     made = FORMATS.get(path.suffix.lower())
     if made is None:
         return f"{path.suffix or 'such'} files do not keep every field"
@@ -31,7 +31,7 @@ def refusal(path: Path) -> str:
 def write_copy(
     path: Path, known: Mesh, mesh: Mesh, stored: Sequence[Fields], kept: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write a copy of the file that a mesh came from, with those fields that are new or other than in it.
+    """Write a copy of the mesh's own file with the fields that are new or changed.
 
     Args:
         path: The file to write.
@@ -68,7 +68,7 @@ def write_copy(
 
 
 def kept_fields(known: Mesh, mesh: Mesh) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Those fields of points, of cells and of the whole that a mesh has as its file does."""
+    """The point, cell and field data that are the same in a mesh and in its file."""
 
     def kept(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values for name, values in theirs.items() if name in mine and _equal(values, mine[name])}

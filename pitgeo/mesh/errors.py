@@ -1,11 +1,11 @@
-"""How readers say that they do not read a file."""
+"""Errors of readers."""
 
 from __future__ import annotations
 
 
 class UnreadableError(Exception):
-    """A reader does not read a file, or not rightly; another may."""
+    """A reader cannot read a file, or not correctly; another reader may."""
 
 
 class InputError(ValueError):
-    """A file is refused: it would be misread, and no other reader is to be tried. The message says what to do."""
+    """A file is refused, and no other reader is tried. The message says what to do."""

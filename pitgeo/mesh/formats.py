@@ -1,4 +1,4 @@
-"""The formats of mesh files that are read, and by which readers, in this order."""
+"""The table of mesh file formats: names, endings, and readers in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Format(NamedTuple):
 
     Args:
         name: What people call it.
-        readers: Who reads it: the next one takes what the one before does not read, or not rightly.
+        readers: The readers, in the order in which they are tried.
     """
 
     name: str
@@ -47,11 +47,11 @@ _BY_FORMAT = {
 }
 
 FORMATS: dict[str, Format] = {ending: format_ for format_, endings in _BY_FORMAT.items() for ending in endings.split()}
-"""What is read, by the ending of the file's name in lower case."""
+"""Formats by the ending of the file's name in lower case."""
 
 
 def is_risky(reader: Reader, format_name: str) -> bool:
-    """Whether a reader may crash or never end on damaged files: VTK's do, and some of meshio's."""
+    """Whether a reader may crash or hang on damaged files: those of VTK do, and some of meshio."""
     return reader == "VTK" or (reader == "meshio" and format_name != "VTK")
 
 

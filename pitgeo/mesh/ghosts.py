@@ -1,4 +1,4 @@
-"""Ghost and hidden cells, which are no part of a mesh: copies of other pieces' cells, or cells that nobody sees."""
+"""Removal of ghost cells (copies of another piece's cells) and hidden cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POINT_COPY, POINT_HIDDEN = 1, 2
 
 
 def without_ghosts(raw: Raw) -> Raw:
-    """The mesh without ghost and hidden cells, and without the points of those alone; a note says how many there were.
+    """Remove ghost and hidden cells, and points of no other cell; a note gives their number.
 
     Points that are copies of another piece's stay, marked in ``ghost_points``: cells need them.
 
@@ -76,7 +76,7 @@ def without_ghosts(raw: Raw) -> Raw:
 
 
 def left_out_note(count: int) -> Note:
-    """What is said of ghost and hidden cells that were left out."""
+    """The note on ghost and hidden cells that were left out."""
     return Note(KIND, f"{count:,} ghost or hidden cells are left out")
 
 

@@ -1,4 +1,4 @@
-"""Meshes of pitgeo from what people have in memory."""
+"""Meshes from objects in memory: of meshio, PyVista, PyG, or dictionaries of arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FACES = {3: "triangle", 4: "tetra"}
 
 
 def as_mesh(sample: Any) -> Mesh:
-    """A mesh of pitgeo from what people have in memory; nothing of it is changed or shared.
+    """Convert an object in memory to a mesh; nothing of it is changed or shared.
 
     - A :class:`pitgeo.mesh.Mesh`, as it is.
     - A mesh of meshio, with all its fields and sets.
@@ -96,7 +96,7 @@ def sample_meshes(samples: Any) -> list[Mesh]:
 
 
 def array(values: Any, what: str) -> NDArray[Any]:
-    """Numbers or texts as numpy has them, in the machine's byte order.
+    """Numbers or texts as a numpy array in the machine's byte order.
 
     Args:
         values: A tensor, an array, numbers, or lists of these.

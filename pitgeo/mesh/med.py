@@ -1,4 +1,4 @@
-"""Names in MED files, of which meshio takes those in ASCII alone, and what is behind their end for a part of them."""
+"""Names and groups in MED files, of which meshio reads names in ASCII alone, and misreads their ends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from pitgeo.mesh.names import each_once, ended
 from pitgeo.mesh.notes import Note
+
+Blocks = list[NDArray[Any]]
 
 KINDS = {"NOEUD": "point set", "ELEME": "cell set"}
 """Families of points and of cells, and what their groups are in notes."""
@@ -35,14 +38,32 @@ def tidy_med(path: Path, folder: Path) -> Path:
     return copy
 
 
-def read_families(path: Path, notes: list[Note]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """The names of the groups that the points, and the cells, of every tag belong to."""
+def read_groups(
+    path: Path, point_tags: Blocks, cell_tags: Blocks, notes: list[Note]
+) -> tuple[dict[str, Blocks], dict[str, Blocks]]:
+    """The members of the groups of points, and of cells, one array a block.
+
+    Args:
+        path: The file.
+        point_tags: The tag of every point, in one block.
+        cell_tags: The tag of every cell, one array a block.
+        notes: Gets a note of every name that is changed.
+    """
     with h5py.File(path, "r") as file:
-        found = [_families(file, kind, notes) for kind in KINDS]
-    return found[0], found[1]
+        families = [_families(file, kind, notes) for kind in KINDS]
+    return _groups(families[0], point_tags), _groups(families[1], cell_tags)
+
+
+def _groups(families: dict[int, list[str]], tags: Blocks) -> dict[str, Blocks]:
+    numbers: dict[str, list[int]] = {}
+    for tag, names in families.items():
+        for name in names:
+            numbers.setdefault(name, []).append(tag)
+    return {name: [np.flatnonzero(np.isin(values, own)) for values in tags] for name, own in numbers.items()}
 
 
 def _families(file: h5py.File, kind: str, notes: list[Note]) -> dict[int, list[str]]:
+    """The names of the groups that the points or cells of every tag belong to."""
     stored = {
         int(family.attrs["NUM"]): [ended(bytes(row)) for row in _letters(family["GRO"]["NOM"][()])]
         for families in _parents(file)
@@ -75,7 +96,7 @@ def _components(file: h5py.File) -> Iterator[Any]:
 
 
 def _letters(names: Any) -> Any:
-    """Names as numbers of bytes, one row each."""
+    """The bytes of names, one row each."""
     return np.ascontiguousarray(names).view(np.uint8).reshape(len(names), -1)
 
 

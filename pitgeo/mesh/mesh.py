@@ -25,7 +25,7 @@ class Mesh:
         cells: Pairs of a meshio cell type and its connectivity ``[cells, nodes]``.
         point_data: Fields ``[N]`` or ``[N, components]`` by name.
         cell_data: For each name one array a block of cells.
-        field_data: Facts of the whole mesh by name.
+        field_data: Values of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
         cell_sets: For each name the numbers of its cells in every block, one array a block.
         plane: The coordinate that a planar mesh lacks, put back when it is written.
@@ -154,7 +154,7 @@ class Mesh:
         return replace(self, cell_data={**self.cell_data, name: self.by_block(values)})
 
     def with_field_data(self, name: str, values: Any, existing: Existing = "refuse") -> Mesh:
-        """A copy with one more fact of the whole mesh: a number or an array of numbers.
+        """A copy with one more value of the whole mesh: a number or an array of numbers.
 
         Raises:
             ValueError: If the name is taken and not to be replaced.

@@ -1,4 +1,4 @@
-"""Files that a file names, whose content is its own."""
+"""Files that a file names, and that belong to its content."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _add_named(path: Path, found: dict[Path, None]) -> None:
 
 @functools.lru_cache(4096)
 def _names(path: Path, _size: int, _time: int) -> tuple[str, ...]:
-    """What may be names in a text, which is read again when it has changed."""
+    """Possible file names in a text; the result is cached until the file changes."""
     text = path.read_text(encoding="utf-8", errors="replace")
     names = [part.strip() for part in re.split("""["'<>]""", text)]  # with blanks, as attributes have them
     plain = r"""[^\s"'<>:]+""" if path.suffix.lower() == ".case" else r"""[^\s"'<>:]+\.[A-Za-z]\w*"""

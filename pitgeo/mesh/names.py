@@ -1,4 +1,4 @@
-"""Names and texts from files, whatever their bytes: decoded here alone, so that every text has an encoding."""
+"""Decoding of names and texts from files; all texts are decoded here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DECODED = Note("decoded", "the file is no UTF-8, and read as Latin-1 (cp1252)")
 
 
 def decode(content: bytes) -> str:
-    """A text: by UTF-8 if that is what it is, else by Latin-1 with the characters of cp1252.
+    """Decode a text as UTF-8, or as Latin-1 with the characters of cp1252 if it is no UTF-8.
 
     Example:
         >>> decode("größe".encode("latin-1")), decode("größe".encode())
@@ -45,7 +45,7 @@ def read_text(path: Path, notes: list[Note] | None = None) -> str:
 
 
 def tidy_xml(path: Path, folder: Path) -> Path:
-    """A copy in UTF-8 of a file of VTK that is not, as VTK itself writes names; else the file itself."""
+    """A copy in UTF-8 of a VTK file in another encoding; the file itself if it is UTF-8."""
     head, mark, rest = _xml(path)
     if not is_misencoded(path):
         return path
@@ -55,7 +55,7 @@ def tidy_xml(path: Path, folder: Path) -> Path:
 
 
 def is_misencoded(path: Path) -> bool:
-    """Whether an XML file of VTK says no other encoding than UTF-8, and has bytes of another."""
+    """Whether an XML file of VTK declares no encoding but UTF-8, and is no UTF-8."""
     head, _, _ = _xml(path)
     is_declared = re.match(rb"""\s*<\?xml[^>]*\bencoding\s*=\s*["'](?!utf-?8["'])""", head, re.IGNORECASE)
     return not is_declared and not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _utf8(head) is None
@@ -67,7 +67,7 @@ def _xml(path: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def unquoted(fields: Mapping[str, T], notes: list[Note]) -> dict[str, T]:
-    """Fields of a legacy VTK file by names without its ``%20``, whatever the encoding of those bytes."""
+    """Fields of a legacy VTK file by names without percent-encoding."""
     names = each_once(map(urllib.parse.unquote_to_bytes, fields), "field", notes)
     return dict(zip(names, fields.values(), strict=True))
 
@@ -78,7 +78,7 @@ def ended(content: bytes) -> bytes:
 
 
 def each_once(names: Iterable[str | bytes], what: str, notes: list[Note]) -> list[str]:
-    r"""One text for each name, which can be printed and written, and which no other has.
+    r"""A unique, printable text for each name.
 
     Bytes are decoded, characters that files and lines cannot hold become ``_``, a name that is empty is called
     ``unnamed``, and of several that are the same then, all but the first are numbered.
@@ -133,7 +133,7 @@ def _is_escaped(name: str) -> bool:
 
 
 def _is_bad(character: str) -> bool:
-    """Whether no XML file may hold a character, or it breaks a line, or terminals act on it."""
+    """Whether a character is not allowed in XML, breaks a line, or controls a terminal."""
     return unicodedata.category(character) == "Cc" or character in "\ufffe\uffff\u2028\u2029"
 
 

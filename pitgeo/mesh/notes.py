@@ -1,4 +1,4 @@
-"""What a reader did with a file that is not literally what the file holds."""
+"""Notes of readers: where a mesh differs from the literal content of its file."""
 
 from __future__ import annotations
 

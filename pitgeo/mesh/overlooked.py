@@ -1,4 +1,4 @@
-"""What meshio passes over without a word, so that numbers would be wrong or missing."""
+"""Content that meshio skips silently, so that values would be wrong or missing."""
 
 from __future__ import annotations
 
@@ -46,16 +46,11 @@ REORDERED = ("VTK_LAGRANGE_HEXAHEDRON", "VTK_BEZIER_HEXAHEDRON")
 
 
 def refuse(path: Path) -> None:
-    """Refuse a file with statements that no reader here follows, two fields of one name, or cells given by faces.
+    """Refuse a file with statements that no reader here follows, or two fields of one name.
 
     Raises:
         ValueError: Naming the statement or the field.
     """
-    if path.suffix.lower() == ".msh" and _first(path) == b"(":
-        raise ValueError(
-            f"{path}: Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces: meshio takes the "
-            f"faces for cells); export it from Fluent as CGNS or EnSight, or save it as .vtu"
-        )
     for place, names in _field_names(path):
         for name in dict.fromkeys(name for name in names if names.count(name) > 1):
             raise ValueError(
@@ -72,13 +67,8 @@ def refuse(path: Path) -> None:
         )
 
 
-def _first(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(1024).lstrip()[:1]
-
-
 def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:
-    """The names of the fields of points, of cells and of the whole, of every piece of a file in a format of VTK."""
+    """Names of the point, cell and whole-mesh fields of every piece of a VTK file."""
     suffix = path.suffix.lower()
     if suffix in XML:
         head = path.read_bytes().partition(b"<AppendedData")[0]
@@ -93,7 +83,7 @@ def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def doubt(path: Path) -> str:
-    """Why meshio would read a file wrongly that VTK reads rightly; empty if it would not."""
+    """The reason why meshio would misread a file that VTK reads correctly; empty if there is none."""
     if path.suffix.lower() == ".stl":
         return doubt_stl(path)
     pattern, reason = DOUBTS.get(path.suffix.lower(), (b"", ""))
@@ -101,7 +91,7 @@ def doubt(path: Path) -> str:
 
 
 def doubt_result(path: Path, raw: meshio.Mesh) -> str:
-    """Why what meshio read is not to be trusted; empty if it is."""
+    """The reason why meshio's result cannot be trusted; empty if there is none."""
     kinds = {block.type for block in raw.cells}
     if path.suffix.lower() in (".vtu", ".vtk") and any(
         block.type in REORDERED and block.data.shape[1] > 8 for block in raw.cells
@@ -117,21 +107,21 @@ def doubt_result(path: Path, raw: meshio.Mesh) -> str:
 
 
 def missing_field(path: Path, read: Collection[str]) -> str:
-    """Which of the fields that a legacy VTK file announces is not among those read, as where the file is cut off."""
+    """The message on a field that a legacy VTK file announces and that was not read, as in a truncated file."""
     names = {urllib.parse.unquote(decode(name)) for _, own in _field_names(path) for name in own}
     missing = sorted(names - {*read})
     return f"the values of {missing[0]!r} are not there" if missing else ""
 
 
 def left_out(path: Path) -> list[Note]:
-    """What is said of elements in a Nastran file that meshio passes over: springs, masses, links."""
+    """Notes on elements of a Nastran file that meshio skips: springs, masses, links."""
     names = re.findall(r"^(C(?!ORD|END)[A-Z]+\d*[A-Z]?|RBE\d|RBAR|PLOTEL)\b", read_text(path).upper(), re.MULTILINE)
     rest = sorted(set(names) - set(KNOWN))
     return [Note("left out", f"{', '.join(rest)} elements are left out")] * bool(rest)
 
 
 def own_corners(path: Path) -> bool:
-    """Whether the faces of an OBJ file number normals and texture otherwise than points; meshio takes them as one."""
+    """Whether faces of an OBJ file number normals or texture unlike points, which meshio ignores."""
     for line in read_text(path).splitlines():
         if line.startswith("f"):
             for word in line.split()[1:]:
@@ -141,7 +131,7 @@ def own_corners(path: Path) -> bool:
 
 
 def tidy_nastran(path: Path, folder: Path) -> Path:
-    """A copy whose shells have nodes alone: meshio takes their angle and offset for nodes, and fails."""
+    """A copy whose shells have only nodes; meshio takes their angle and offset for nodes, and fails."""
     lines: list[str] = []
     dropping = False
     for line in read_text(path).splitlines():
@@ -158,11 +148,5 @@ def tidy_nastran(path: Path, folder: Path) -> Path:
     return copy
 
 
-TIDY = {
-    ".bdf": tidy_nastran,
-    ".fem": tidy_nastran,
-    ".nas": tidy_nastran,
-    ".med": tidy_med,
-    ".vtu": tidy_xml,
-}
+TIDY = {".bdf": tidy_nastran, ".fem": tidy_nastran, ".nas": tidy_nastran, ".med": tidy_med, ".vtu": tidy_xml}
 """What makes a copy that meshio reads rightly, by the ending of the file."""

@@ -19,10 +19,10 @@ from scipy.sparse.csgraph import connected_components
 
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.ghosts import KIND, left_out_note, without_ghosts
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.twins import first_of
 
 PIECE = "pitgeo:piece"
 """The cell data that hold the number of the piece of every cell, where there are several."""
@@ -86,7 +86,7 @@ def _words(parts: int, welded: int, repeated: int, apart: Sequence[str]) -> str:
 
 
 def _side_by_side(parts: Sequence[Raw]) -> Raw:
-    """All pieces one after another, with the number of each on its cells."""
+    """All pieces one after another, with the piece's number as cell data."""
     firsts = np.cumsum([0, *(len(part.points) for part in parts)])
     sizes = [len(part.points) for part in parts]
     whole = Raw(
@@ -144,7 +144,7 @@ def _add_names(whole: Raw, names: Sequence[str], parts: Sequence[Raw]) -> None:
 
 
 def _seams(whole: Raw, owner: Numbers, ghost: NDArray[np.bool_]) -> tuple[Numbers, list[str]]:
-    """For every point the one that it becomes, and what is to be said of those that stay apart."""
+    """The point that replaces every point, and the messages on points that stay separate."""
     same = np.arange(len(owner))
     rows = _near_others(whole.points, owner)
     if not len(rows):
@@ -194,7 +194,7 @@ def _seams(whole: Raw, owner: Numbers, ghost: NDArray[np.bool_]) -> tuple[Number
 
 
 def _near_others(points: NDArray[np.float64], owner: Numbers) -> Numbers:
-    """Points that lie in the box round another piece."""
+    """Points in the bounding box of another piece."""
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     slices = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(owner)], strict=True)]
     reach = ROUNDING * float(np.abs(points).max())
@@ -210,7 +210,7 @@ def _near_others(points: NDArray[np.float64], owner: Numbers) -> Numbers:
 
 
 def tolerance(whole: Raw) -> float:
-    """How far apart points of two pieces may be to be one."""
+    """The largest distance at which points of two pieces are merged."""
     reach = ROUNDING * float(np.abs(whole.points).max())
     shortest = np.inf
     for _, nodes in whole.cells:
@@ -221,7 +221,7 @@ def tolerance(whole: Raw) -> float:
 
 
 def weld_points(whole: Raw, same: Numbers, ghost: NDArray[np.bool_]) -> Raw:
-    """The mesh with every point replaced by the one that it becomes, and without the others."""
+    """Replace every point by its representative, and drop the others."""
     kept = np.flatnonzero(same == np.arange(len(same)))
     if len(kept) == len(same):
         return whole
@@ -267,7 +267,7 @@ def _without_copies(whole: Raw, blocks: Sequence[int]) -> tuple[Raw, int]:
 
 
 def _with_gaps_filled(values: NDArray[Any], targets: Numbers, sources: Numbers) -> NDArray[Any]:
-    """Values in which the sources' take the place of those of the targets that are not-a-number."""
+    """The values, with not-a-number at targets replaced by the sources' values."""
     if values.dtype.kind != "f":
         return values
     values = values.copy()

@@ -1,4 +1,4 @@
-"""What a reader found in a file, before it is made a mesh."""
+"""The result of a reader, before it becomes a mesh."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Raw:
         cells: Pairs of a meshio cell type and its connectivity.
         point_data: Fields by name.
         cell_data: For each name one array a block.
-        field_data: Facts of the whole mesh by name.
+        field_data: Values of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
         cell_sets: For each name one array a block, or ``None`` for a block without members.
         ghost_points: Whether each point is a copy of another piece's, if some are.
@@ -45,7 +45,7 @@ class Raw:
     notes: list[Note] = field(default_factory=list)
 
     def mesh(self, path: Path) -> Mesh:
-        """The mesh: of its true dimension, native-endian, without empty blocks, its sets no longer fields.
+        """Make the mesh: of its true dimension, native-endian, without empty blocks, with sets in place of set fields.
 
         Raises:
             ValueError: If something does not fit together.
@@ -89,7 +89,7 @@ class Raw:
 
 
 def _flat(points: NDArray[np.float64], kinds: list[str]) -> tuple[NDArray[np.float64], float, int]:
-    """The points without the coordinates that do not vary, as far as a mesh can be put back from it."""
+    """The points without a constant coordinate, with its value and axis."""
     if points.ndim != 2 or points.shape[1] != 3 or not len(points):
         return np.ascontiguousarray(points), 0.0, 2
     level = (points == points[0]).all(0)
@@ -107,7 +107,7 @@ def _array(values: Any) -> NDArray[Any]:
 
 
 def _with_sets(found: dict[str, T], own: dict[str, T], what: str, notes: list[Note]) -> dict[str, T]:
-    """Sets that were fields, and those that a format has by itself; of the same name and members, one."""
+    """Sets stored as fields together with a format's own sets; equal ones are kept once."""
     own = {name: members for name, members in own.items() if name not in found or not _same(found[name], members)}
     names = each_once([*found, *own], what, notes)
     return dict(zip(names, [*found.values(), *own.values()], strict=True))

@@ -1,4 +1,14 @@
-"""Reading mesh files: by the readers that the table of formats names, one after the other."""
+"""Reading mesh files: from a path to a :class:`~pitgeo.mesh.mesh.Mesh`.
+
+1. :data:`~pitgeo.mesh.formats.FORMATS` names the format and its readers by the ending of the file's name.
+2. A reader makes a :class:`~pitgeo.mesh.raw.Raw` of the path: the arrays as the file holds them. The readers are those
+   of pitgeo (:data:`OWN`), meshio (:func:`_by_meshio`) and VTK (:func:`_by_vtk`). If one fails, the next one is tried.
+   Readers that may crash or hang run in a process of their own, see :mod:`pitgeo.mesh.apart`.
+3. A reader that finds several zones, parts or pieces puts them together by :func:`pitgeo.mesh.pieces.join`.
+4. :func:`~pitgeo.mesh.ghosts.without_ghosts` removes ghost cells.
+5. :meth:`Raw.mesh <pitgeo.mesh.raw.Raw.mesh>` checks the arrays and makes the mesh: in its true dimension, in the
+   machine's byte order, with its named sets.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +39,6 @@ from pitgeo.mesh.mesh import Mesh
 from pitgeo.mesh.names import DECODED, is_misencoded, unquoted
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.sets import family_sets
 from pitgeo.mesh.su2 import read_su2
 from pitgeo.mesh.tecplot.reader import read_tecplot
 from pitgeo.mesh.ucd import read_ucd
@@ -50,7 +59,7 @@ OWN: dict[str, Callable[[Path], Raw]] = {
     "Gmsh": read_gmsh,
     "AVS UCD": read_ucd,
 }
-"""Readers of pitgeo, for formats that the others do not read rightly, by the name of the format."""
+"""Readers of pitgeo by the name of the format."""
 
 
 def read_mesh(path: str | Path) -> Mesh:
@@ -67,7 +76,7 @@ def read_mesh(path: str | Path) -> Mesh:
 
 
 def read(path: Path) -> Mesh:
-    """The same without a word in the log: for those who read many files, and sum up the notes of all."""
+    """Read a mesh file as :func:`read_mesh` does, without logging its notes."""
     if not path.is_file():
         raise FileNotFoundError(f"Expected a mesh file at {path} (got no such file)")
     if not path.stat().st_size:
@@ -84,7 +93,7 @@ def read(path: Path) -> Mesh:
     reasons, said = dict[str, str](), ""
     for reader in known.readers:
         try:
-            mesh = read_apart(read_here, reader, path) if is_risky(reader, known.name) else read_here(reader, path)
+            mesh = read_apart(read_with, reader, path) if is_risky(reader, known.name) else read_with(reader, path)
         except UnreadableError as error:
             said = str(error).strip().removeprefix(f"{path}: ")
             reasons[reader] = _brief(said, path)
@@ -100,8 +109,8 @@ def read(path: Path) -> Mesh:
     )
 
 
-def read_here(reader: Reader, path: Path) -> Mesh:
-    """What one reader finds in a file.
+def read_with(reader: Reader, path: Path) -> Mesh:
+    """Read a file by one reader.
 
     Raises:
         UnreadableError: If it does not read the file, or not rightly.
@@ -111,7 +120,7 @@ def read_here(reader: Reader, path: Path) -> Mesh:
 
 
 def _brief(text: str, path: Path) -> str:
-    """What a reader said, without the file's name and without what only its programmers understand."""
+    """A reader's error message without the file's name and without its internal details."""
     text = " ".join(text.removeprefix(f"{path}: ").split())
     text = re.sub(r"Error: Couldn't read file .*? as [\w, ]+", "", text)
     text = re.sub(r";? *(Error parsing input file|ReadXMLInformation|Algorithm vtk).*", "", text).strip(" .;")
@@ -120,7 +129,7 @@ def _brief(text: str, path: Path) -> str:
 
 @contextlib.contextmanager
 def quiet(said: io.StringIO) -> Iterator[None]:
-    """Keeps what meshio prints; its warnings go nowhere."""
+    """Keep what meshio prints in a text, and drop its warnings."""
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -195,7 +204,7 @@ def _by_meshio(path: Path) -> Mesh:
 
 
 def from_meshio(found: meshio.Mesh) -> Mesh:
-    """A mesh of meshio as one of pitgeo; nothing of it is changed or shared.
+    """Convert a mesh of meshio; nothing of it is changed or shared.
 
     Raises:
         ValueError: If something does not fit together.
@@ -216,7 +225,7 @@ def _plain(found: meshio.Mesh) -> Raw:
 
 
 def _raw(found: meshio.Mesh, path: Path) -> Raw:
-    """What meshio read, with what it leaves out."""
+    """What meshio read, completed by what meshio leaves out."""
     suffix, raw = path.suffix.lower(), _plain(found)
     if suffix == ".vtk":  # the legacy format escapes blanks
         raw.field_data = {**raw.field_data, **read_field_data(path, raw.notes)}
@@ -227,10 +236,9 @@ def _raw(found: meshio.Mesh, path: Path) -> Raw:
     elif suffix in (".bdf", ".fem", ".nas"):
         raw.notes += overlooked.left_out(path)
     elif suffix == ".med":
-        point_groups, cell_groups = med.read_families(path, raw.notes)
-        groups = family_sets(point_groups, [raw.point_data.get("point_tags", np.zeros(len(raw.points)))])
-        raw.point_sets = {name: members[0] for name, members in groups.items()}
-        raw.cell_sets = family_sets(cell_groups, raw.cell_data.get("cell_tags", []))
+        tags = [raw.point_data.get("point_tags", np.zeros(len(raw.points)))]
+        of_points, raw.cell_sets = med.read_groups(path, tags, raw.cell_data.get("cell_tags", []), raw.notes)
+        raw.point_sets = {name: members[0] for name, members in of_points.items()}
     elif suffix == ".obj" and overlooked.own_corners(path):
         for name in raw.point_data.keys() & {"obj:vn", "obj:vt"}:
             raw.notes.append(Note("left out", f"{name} left out, whose numbers are not those of the points"))
@@ -242,6 +250,6 @@ SINGLE: dict[str, Callable[[Path], Mesh]] = {
     "XDMF": read_xdmf,
     "ParaView's collection": lambda path: collection.read_single(path, read),
 }
-"""Formats of time series too, of which a single mesh is read."""
+"""Readers of formats that may hold time series: they read the file if it holds a single mesh."""
 
 READERS: dict[Reader, Callable[[Path], Mesh]] = {"pitgeo": _by_own, "meshio": _by_meshio, "VTK": _by_vtk}

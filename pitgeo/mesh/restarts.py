@@ -1,4 +1,4 @@
-"""Series to which a restarted run has appended steps that were there already."""
+"""Series with repeated steps, which a restarted run has appended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 def played(entries: Sequence[Entry], where: str) -> tuple[dict[float, list[int]], list[Note]]:
-    """The entries of every time, as they are played: in order of time, later ones in place of earlier ones.
+    """The entries of every time, in order of time; a later entry replaces an earlier one.
 
     Entries of one time and different parts belong together. Entries of one time and part are those of a run, and of
     its restart; the later one is taken.

@@ -1,9 +1,8 @@
-"""Meshes over time: fields that change on points that do not."""
+"""Time series of meshes: fields that change on fixed points."""
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -21,6 +20,7 @@ from pitgeo.mesh.step_numbers import in_order
 from pitgeo.mesh.vtk.collection import read_collection, read_parts
 from pitgeo.mesh.writing import write_mesh
 from pitgeo.mesh.xdmf.reader import XdmfFile
+from pitgeo.system.atomic_files import write_atomic
 
 SERIES = (".pvd", ".xdmf", ".xmf", *endings_of("EnSight"))
 """Endings of files that hold, or name, a whole series."""
@@ -126,7 +126,7 @@ def read_series(source: str | Path | Sequence[str | Path]) -> Series:
 
 
 def open_series(source: str | Path | Sequence[str | Path]) -> Series:
-    """The same without a word in the log: for those who read many, and sum up the notes of all."""
+    """Open a series as :func:`read_series` does, without logging its notes."""
     if not isinstance(source, (str, Path)):
         return _numbered([Path(path) for path in source])
     path = Path(source)
@@ -195,9 +195,7 @@ def write_series(path: str | Path, meshes: Iterable[Mesh], times: Iterable[float
         raise ValueError(
             f"{path}: Expected one mesh for each of {len(steps)} times (got {'more' if count > len(steps) else count})"
         )
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")
-    part.write_text("\n".join([*lines, "</Collection>", "</VTKFile>"]) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    write_atomic(path, ("\n".join([*lines, "</Collection>", "</VTKFile>"]) + "\n").encode())
 
 
 def _check_times(times: NDArray[np.float64], where: str) -> None:

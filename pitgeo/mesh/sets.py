@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ def set_fields(mesh: Mesh) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDA
 
 
 def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[str, Any]]:
-    """Fields apart from the sets among them."""
+    """Split fields into plain fields and sets."""
     rest: dict[str, Values] = {}
     sets: dict[str, Any] = {}
     for name, values in fields.items():
@@ -47,20 +47,6 @@ def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[s
         members = tuple(np.flatnonzero(part.ravel()).astype(np.int64) for part in parts)
         sets[name[len(PREFIX) :]] = members if isinstance(values, tuple) else members[0]
     return rest, sets
-
-
-def family_sets(families: Mapping[int, list[str]], tags: Sequence[NDArray[Any]]) -> dict[str, list[NDArray[Any]]]:
-    """The groups of a MED file, one array a block.
-
-    Args:
-        families: Names of the groups that the points or cells of every tag belong to.
-        tags: The tag of every point or cell, one array a block.
-    """
-    numbers: dict[str, list[int]] = {}
-    for tag, names in families.items():
-        for name in names:
-            numbers.setdefault(name, []).append(tag)
-    return {name: [np.flatnonzero(np.isin(values, own)) for values in tags] for name, own in numbers.items()}
 
 
 def _marked(members: NDArray[np.int64], count: int) -> NDArray[np.uint8]:

@@ -13,14 +13,12 @@ EVEN = 0.01
 
 SIGN = r"(?:(?<![^\W_])[-+])?"  # after a letter or a digit, a dash parts
 POINT = r"[.,p]"  # 0.5, 0,5 and 0p5
-NUMBER = re.compile(
-    rf"(?<!\d){SIGN}(?:\d+{POINT}\d+(?:[eEdD][-+]?\d+)?|(?<=[=_])\.\d+|\d+(?:[eE][-+]?\d+)?)",
-)
+NUMBER = re.compile(rf"(?<!\d){SIGN}(?:\d+{POINT}\d+(?:[eEdD][-+]?\d+)?|(?<=[=_])\.\d+|\d+(?:[eE][-+]?\d+)?)")
 """A number in a name: with a sign, a decimal point and an exponent, where it has them."""
 
 
 def value(text: str) -> float:
-    """The number that a text of a name stands for.
+    """The number in a part of a file name.
 
     Example:
         >>> value("0.05"), value("1.0e+02"), value("-0p5"), value("007")
@@ -40,7 +38,7 @@ def start_of(text: str, stop: int) -> int:
 
 
 def in_order(paths: Sequence[Path]) -> list[tuple[float, Path]]:
-    """Files by the last number in their names, and these numbers.
+    """The files in order of the last number in their names, with these numbers.
 
     Raises:
         ValueError: If a name has no number, two have the same, or they may be read in two ways, of other orders.
@@ -83,7 +81,7 @@ def in_order(paths: Sequence[Path]) -> list[tuple[float, Path]]:
 
 
 def _by_count(paths: Sequence[Path], texts: Sequence[str], stops: Sequence[int]) -> list[Path] | None:
-    """The files by what is behind the point, if that may be a count of steps."""
+    """The files in order of the digits behind the point, if these may count steps; else ``None``."""
     counts = [re.search(r"\d+$", text) for text in texts]
     heads = {
         path.stem[: stop - len(count.group())] for path, stop, count in zip(paths, stops, counts, strict=True) if count
@@ -100,12 +98,12 @@ def _by_count(paths: Sequence[Path], texts: Sequence[str], stops: Sequence[int])
 
 
 def may_be_counts(digits: Sequence[str]) -> bool:
-    """Whether these are counts as programs write them: all of one width, or without zeros before them."""
+    """Whether digits may be counts: all of one width, or without leading zeros."""
     return len(set(map(len, digits))) == 1 or not any(len(part) > 1 and part[0] == "0" for part in digits)
 
 
 def may_be_fractions(digits: Sequence[str]) -> bool:
-    """Whether these stand behind a decimal point: all of one width, or without zeros at their end."""
+    """Whether digits may be decimals: all of one width, or without trailing zeros."""
     return len(set(map(len, digits))) == 1 or not any(len(part) > 1 and part[-1] == "0" for part in digits)
 
 

@@ -1,4 +1,4 @@
-"""SU2 files: meshio's reader takes mixed line ends and index columns for coordinates, and gives markers numbers."""
+"""Reader of SU2 files."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 
-TYPES = {
-    "1": ("vertex", 1),
-    "3": ("line", 2),
-    "5": ("triangle", 3),
-    "9": ("quad", 4),
-    "10": ("tetra", 4),
-    "12": ("hexahedron", 8),
-    "13": ("wedge", 6),
-    "14": ("pyramid", 5),
-}
-"""Names and nodes of cells by SU2's numbers, which are VTK's."""
+TYPES = {str(number): VTK_TYPES[number] for number in (1, 3, 5, 9, 10, 12, 13, 14)}
+"""Names by SU2's numbers, which are VTK's."""
 
 Numbers = NDArray[np.int64]
 EMPTY = np.zeros(0, np.int64)
 
 
 def read_su2(path: Path) -> Raw:
-    """Points, cells and markers: the cells of a marker follow those of the field, and are a set of the marker's name.
+    """Read points, cells and markers. The cells of a marker follow those of the field, and are a set of its name.
 
     The cell data ``su2:tag`` is 0 in the field; on a marker it is the number that the marker has for a name, or else
     one more than the marker before.
@@ -98,7 +90,8 @@ def _by_type(rows: list[list[str]]) -> dict[str, Numbers]:
     """The nodes of the cells of every type."""
     found: dict[str, list[list[str]]] = {}
     for row in rows:
-        kind, width = TYPES.get(row[0], ("", 0))
+        kind = TYPES.get(row[0], "")
+        width = CORNERS.get(kind, 0)
         if not kind or not width + 1 <= len(row) <= width + 2:
             raise ValueError(f"{' '.join(row)!r} is no cell of SU2: its type, its nodes and perhaps an index")
         found.setdefault(kind, []).append(row[1 : width + 1])

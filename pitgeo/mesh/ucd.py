@@ -1,9 +1,8 @@
-"""ASCII files of AVS UCD, of which VTK misreads those that are cut short, and keeps single precision."""
+"""ASCII files of AVS UCD."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import CORNERS
-from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import each_once, read_text
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.numbering import Index
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.rows import is_whole, real
+from pitgeo.mesh.text_numbers import is_complete, table, wholes
 
 KINDS = {
     "pt": "vertex",
@@ -39,7 +38,7 @@ BINARY = "\x07"
 
 
 def is_ucd(text: str) -> bool:
-    """Whether a text begins as these files do: comments, then five whole numbers; or as binary ones."""
+    """Whether a text begins like a UCD file: comments, then five whole numbers; or like a binary one."""
     if text.startswith(BINARY):
         return True
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
@@ -67,35 +66,32 @@ def read_ucd(path: Path) -> Raw:
     """Read a file: points, cells, their data, the material of each cell, data of the model as numbers of the whole.
 
     Raises:
-        InputError: If it is binary, or not as the format says; the message names the line.
+        ValueError: If it is binary, or not as the format says; the message names the line.
     """
     notes: list[Note] = []
     text = read_text(path, notes)
-    try:
-        if text.startswith(BINARY) or not is_ucd(text):
-            what = "a binary file" if text.startswith(BINARY) else "other lines"
-            raise ValueError(
-                f"Expected an ASCII file of AVS UCD, which begins with 5 whole numbers (got {what}); save it as ASCII, "
-                f"or as .vtu"
-            )
-        raw = _read(_Lines(text), notes)
-        if not is_whole(text):
-            raise ValueError(
-                f"Expected a line break behind the last line (got {text[-20:]!r}, which may be cut); is the file whole?"
-            )
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
+    if text.startswith(BINARY) or not is_ucd(text):
+        what = "a binary file" if text.startswith(BINARY) else "other lines"
+        raise ValueError(
+            f"Expected an ASCII file of AVS UCD, which begins with 5 whole numbers (got {what}); save it as ASCII, "
+            f"or as .vtu"
+        )
+    raw = _read(_Lines(text), notes)
+    if not is_complete(text):
+        raise ValueError(
+            f"Expected a line break behind the last line (got {text[-20:]!r}, which may be cut); is the file whole?"
+        )
     return raw
 
 
 def _read(lines: _Lines, notes: list[Note]) -> Raw:
     points, cells, *widths = (int(word) for word in lines.take(1, "counts")[0][1].split())
     rows = lines.take(points, "points")
-    table = _numbers(rows, 4)
-    raw = Raw(table[:, 1:], notes=notes)
+    positions = table(rows, 4)
+    raw = Raw(positions[:, 1:], notes=notes)
     if not np.isfinite(raw.points).all():
         raise ValueError("Expected finite coordinates (got others); is the file whole?")
-    numbers, order = _ids(table[:, 0], "points")
+    index = _index(positions[:, 0], "points")
     elements = [(number, line.split()) for number, line in lines.take(cells, "cells")]
     found: dict[str, list[tuple[int, int, list[str]]]] = {}
     for place, (number, words) in enumerate(elements):
@@ -108,18 +104,17 @@ def _read(lines: _Lines, notes: list[Note]) -> Raw:
         found.setdefault(kind, []).append((place, number, words))
     places = []
     for kind, own in found.items():
-        nodes = _numbers([(number, " ".join(words[3:])) for _, number, words in own], CORNERS[kind])
-        index = np.searchsorted(numbers, nodes).clip(max=max(points - 1, 0))
-        if not points or not np.array_equal(numbers[index], nodes):
+        nodes = index.find(table([(number, " ".join(words[3:])) for _, number, words in own], CORNERS[kind]))
+        if (nodes < 0).any():
             raise ValueError(f"Expected nodes of {kind} cells that are points (got others)")
-        raw.cells.append((kind, order[index][:, ORDER.get(kind, slice(None))]))
+        raw.cells.append((kind, nodes[:, ORDER.get(kind, slice(None))]))
         places.append(np.array([place for place, _, _ in own]))
-    materials = _numbers([(number, words[1]) for number, words in elements], 1)[:, 0]
+    materials = table([(number, words[1]) for number, words in elements], 1)[:, 0]
     if (materials % 1 != 0).any() or (np.abs(materials) >= 2.0**31).any():
         raise ValueError("Expected whole numbers for the materials of the cells (got others)")
     raw.cell_data["Material Id"] = [materials[rows].astype(np.int64) for rows in places]
-    raw.point_data = _data(lines, widths[0], table[:, 0], "points", notes)
-    ids = _numbers([(number, words[0]) for number, words in elements], 1)[:, 0]
+    raw.point_data = _data(lines, widths[0], positions[:, 0], "points", notes)
+    ids = table([(number, words[0]) for number, words in elements], 1)[:, 0]
     for name, values in _data(lines, widths[1], ids, "cells", notes).items():
         raw.cell_data[f"{name} (2)" if name in raw.cell_data else name] = [values[rows] for rows in places]
     raw.field_data = _data(lines, widths[2], None, "the model", notes)
@@ -141,48 +136,20 @@ def _data(
     if sum(sizes) != width or len(sizes) != len(words) - 1 or int(words[0]) != len(sizes) or 0 in sizes:
         raise ValueError(f"Expected {width} components of {what} (got {line.strip()!r} in line {number})")
     labels = [label.rsplit(",", 1)[0].strip() for _, label in lines.take(len(sizes), f"names of {what}")]
-    table = _numbers(lines.take(1 if ids is None else len(ids), f"values of {what}"), 1 + width)
+    values = table(lines.take(1 if ids is None else len(ids), f"values of {what}"), 1 + width)
     if ids is not None:
-        own, order = _ids(table[:, 0], f"values of {what}")
-        wanted = np.searchsorted(own, ids).clip(max=max(len(own) - 1, 0))
-        if not np.array_equal(own[wanted], ids):
+        places = _index(values[:, 0], f"values of {what}").find(ids)
+        if (places < 0).any():
             raise ValueError(f"Expected one value for each of the {what} (got values of other numbers)")
-        table = table[order[wanted]]
-    columns = np.split(table[:, 1:], np.cumsum(sizes)[:-1], axis=1)
+        values = values[places]
+    columns = np.split(values[:, 1:], np.cumsum(sizes)[:-1], axis=1)
     names = each_once(labels, "field", notes)
     return {name: part[:, 0] if part.shape[1] == 1 else part for name, part in zip(names, columns, strict=True)}
 
 
-def _ids(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The numbers in order, and the places of each."""
-    order = np.argsort(values, kind="stable")
-    if (values % 1 != 0).any():
-        raise ValueError(f"Expected whole numbers of the {what} (got others)")
-    if (np.diff(values[order]) == 0).any():
+def _index(values: NDArray[np.float64], what: str) -> Index:
+    """Looks up the places of the numbers of points or cells."""
+    index = Index(wholes(values, f"numbers of the {what}"))
+    if index.is_repeated:
         raise ValueError(f"Expected each number of the {what} once (got one twice)")
-    return values[order], order
-
-
-def _numbers(rows: Sequence[tuple[int, str]], width: int) -> NDArray[np.float64]:
-    """A row of numbers for each line."""
-    words = [line.split() for _, line in rows]
-    for (number, line), row in zip(rows, words, strict=True):
-        if len(row) != width:
-            raise ValueError(f"Expected {width} numbers (got {line.strip()[:60]!r} in line {number})")
-    try:
-        if any("_" in line for _, line in rows):  # which numpy takes in numbers
-            raise ValueError
-        return np.array(words, np.str_).reshape(-1, width).astype(np.float64)
-    except ValueError:
-        return _real_numbers(rows, width)
-
-
-def _real_numbers(rows: Sequence[tuple[int, str]], width: int) -> NDArray[np.float64]:
-    """The same for numbers as Fortran writes them; the message names the line."""
-    result = np.zeros((len(rows), width))
-    for place, (number, line) in enumerate(rows):
-        try:
-            result[place] = list(map(real, line.split()))
-        except ValueError as error:
-            raise ValueError(f"Expected numbers in line {number} (got {str(error)[:40]!r})") from None
-    return result
+    return index

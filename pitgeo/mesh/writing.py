@@ -1,10 +1,9 @@
-"""Writing mesh files whole or not at all."""
+"""Writing of mesh files: complete, or not at all."""
 
 from __future__ import annotations
 
 import io
 import logging
-import os
 import string
 import urllib.parse
 from collections.abc import Mapping
@@ -17,12 +16,14 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh import copies, grid_attributes
+from pitgeo.mesh import copies
 from pitgeo.mesh.mesh import Mesh, joined, native
 from pitgeo.mesh.reading import quiet, read
 from pitgeo.mesh.sets import set_fields
 from pitgeo.mesh.vtk.legacy import add_field_data
 from pitgeo.mesh.vtk.reader import write_vtk
+from pitgeo.mesh.xdmf.field_data import add_field_data as add_xdmf_field_data
+from pitgeo.system.atomic_files import atomic_file
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def result_name(path: str | Path) -> str:
 
 
 def refusal(path: Path) -> str:
-    """Why results for a file are not written in its own format; empty if they are."""
+    """The reason why results for a file are not written in its own format; empty if they are."""
     return "" if path.suffix.lower() in WRITABLE else copies.refusal(path)
 
 
@@ -73,41 +74,37 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
     kind = WRITABLE.get(path.suffix.lower(), "gmsh" if path.suffix.lower() == ".msh" else "exodus")
     known = _source(path, mesh) if kind in ("gmsh", "exodus") else None
     point_sets, cell_sets = ({}, {}) if known else set_fields(mesh)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".part-{os.getpid()}-{path.name}")
-    try:
-        point_data = {name: _storable(values, kind) for name, values in {**mesh.point_data, **point_sets}.items()}
-        cell_data = {
-            name: [_storable(values, kind) for values in blocks]
-            for name, blocks in {**mesh.cell_data, **cell_sets}.items()
-        }
-        field_data = {name: _fact(values) for name, values in mesh.field_data.items()}
-        if known:  # what is there stays as it is
-            kept = copies.kept_fields(known, mesh)
-            point_data.update(kept[0])
-            cell_data.update(kept[1])
-            field_data.update(kept[2])
-            copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
-        else:
-            _write(part, kind, mesh, point_data, cell_data, field_data)
-        lost = _lost(mesh, read(part), point_data, joined(cell_data), field_data)
-        if lost:
-            raise ValueError(f"{', '.join(lost)} came back changed")
-        os.replace(part, path)
-    except OSError:
-        raise
-    except (Exception, SystemExit) as error:  # meshio's writers fail in every way there is
-        reason = str(error).replace(str(part), part.name)
-        raise ValueError(
-            f"{path}: Expected fields that the format can hold (got: {type(error).__name__}: {reason}); give the "
-            f"fields plain names and numbers, or write .vtu"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic_file(path) as part:
+        try:
+            point_data = {name: _storable(values, kind) for name, values in {**mesh.point_data, **point_sets}.items()}
+            cell_data = {
+                name: [_storable(values, kind) for values in blocks]
+                for name, blocks in {**mesh.cell_data, **cell_sets}.items()
+            }
+            field_data = {name: _storable_field_data(values) for name, values in mesh.field_data.items()}
+            if known:  # what is there stays as it is
+                kept = copies.kept_fields(known, mesh)
+                point_data.update(kept[0])
+                cell_data.update(kept[1])
+                field_data.update(kept[2])
+                copies.write_copy(part, known, mesh, (point_data, joined(cell_data), field_data), kept)
+            else:
+                _write(part, kind, mesh, point_data, cell_data, field_data)
+            lost = _lost(mesh, read(part), point_data, joined(cell_data), field_data)
+            if lost:
+                raise ValueError(f"{', '.join(lost)} came back changed")
+        except OSError:
+            raise
+        except (Exception, SystemExit) as error:  # meshio's writers fail in every way there is
+            reason = str(error).replace(str(part), part.name)
+            raise ValueError(
+                f"{path}: Expected fields that the format can hold (got: {type(error).__name__}: {reason}); give the "
+                f"fields plain names and numbers, or write .vtu"
+            ) from error
 
 
 def _source(path: Path, mesh: Mesh) -> Mesh:
-    """The mesh as it is in the file that it came from, of whose format ``path`` must be.
+    """The mesh as it is stored in its own file, whose format ``path`` must have.
 
     Raises:
         ValueError: If no file of this format can be written.
@@ -174,7 +171,7 @@ def _write(
     if field_data and kind == "vtu":
         _add_field_data(path, field_data)
     elif field_data and kind == "xdmf":
-        grid_attributes.add_field_data(path, field_data)
+        add_xdmf_field_data(path, field_data)
     elif field_data:
         add_field_data(path, {_escaped(name, kind): values for name, values in field_data.items()})
 
@@ -194,7 +191,7 @@ def _lost(
     cell_data: Mapping[str, NDArray[Any]],
     field_data: Mapping[str, NDArray[Any]],
 ) -> list[str]:
-    """Names of what did not come back from a file as it was written."""
+    """Names of data that differ after reading the file back."""
     point_sets, cell_sets = set_fields(again)
     lost = _differences(point_data, {**again.point_data, **point_sets})
     lost += _differences(cell_data, joined({**again.cell_data, **cell_sets}))
@@ -228,16 +225,16 @@ def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
     return values
 
 
-def _fact(values: Any) -> NDArray[Any]:
+def _storable_field_data(values: Any) -> NDArray[Any]:
     """A copy of field data as files can hold it: ``[n]`` or ``[n, components]``."""
-    fact = _storable(np.atleast_1d(values), "vtu")
-    if fact.dtype.kind not in "fiuU":
-        raise ValueError(f"field data of {fact.dtype} is neither number nor text")
-    return fact
+    found = _storable(np.atleast_1d(values), "vtu")
+    if found.dtype.kind not in "fiuU":
+        raise ValueError(f"field data of {found.dtype} is neither number nor text")
+    return found
 
 
 def _escaped(name: str, kind: str) -> str:
-    """The name of a field as writers must be given it: those of VTK formats escape nothing."""
+    """The escaped name of a field, since the writers of VTK formats escape nothing."""
     if kind == "vtk":
         return urllib.parse.quote(name, safe=string.punctuation.replace("%", "").replace('"', ""))
     if kind in ("vtu", "vtp"):
@@ -247,7 +244,7 @@ def _escaped(name: str, kind: str) -> str:
 
 
 def _add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
-    """Meshio reads a VTU's field data but does not write it."""
+    """Add field data to a VTU file, which meshio reads but does not write."""
     lines = ["<FieldData>"]
     for name, values in field_data.items():
         width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import query_points
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.models.sensors import Sensors
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_counts
@@ -93,9 +93,9 @@ class DeepONetOptions(ModelOptions):
     width: Count = 64
     layers: Count = 3
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return DeepONet(Sensors.of(shape), shape.out_channels, self.basis, self.width, self.layers)
+        return DeepONet(Sensors.of(spec), spec.out_channels, self.basis, self.width, self.layers)
 
 
 def fully_connected(in_channels: int, width: int, layers: int, out_channels: int) -> nn.Sequential:

@@ -11,7 +11,7 @@ from torch import nn
 from pitgeo.data.transforms import Compose, GridInterpolation
 from pitgeo.models.fno import FNO
 from pitgeo.models.interpolated_fno import InterpolatedFNO
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 
 
 class FNOOptions(ModelOptions):
@@ -42,12 +42,12 @@ class FNOOptions(ModelOptions):
         """The transform of samples: none, or a grid to interpolate to."""
         return Compose() if self.cells is None else Compose((GridInterpolation(self.cells),))
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         fno = FNO(
-            shape.in_channels + (self.cells is not None),
-            shape.out_channels,
-            shape.dimension,
+            spec.in_channels + (self.cells is not None),
+            spec.out_channels,
+            spec.dimension,
             self.modes,
             self.width,
             self.layers,

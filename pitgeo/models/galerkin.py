@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints
 from pitgeo.models.linear_attention import LinearAttention, LinearAttentionOptions
-from pitgeo.models.model_options import Count, Shape
+from pitgeo.models.model_options import Count, DataSpec
 from pitgeo.nn.checks import check_counts, check_lengths
 
 
@@ -113,14 +113,14 @@ class GalerkinOptions(LinearAttentionOptions):
 
     layers: Count = 4
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return GalerkinTransformer(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
+            spec.in_channels,
+            spec.out_channels,
+            spec.dimension,
             self.width,
             self.heads,
             self.layers,
-            shape.extent,
+            spec.extent,
         )

@@ -16,7 +16,7 @@ from pitgeo.data import PointData
 from pitgeo.models.deformation import Deformation
 from pitgeo.models.dense_points import DensePoints
 from pitgeo.models.fno import SpectralConvolution, check_nodes
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.nn.blocks import mlp
 from pitgeo.nn.checks import check_counts, check_lengths
 
@@ -221,15 +221,15 @@ class GeoFNOOptions(ModelOptions):
         check_nodes(self.nodes, self.modes)
         return self
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        code = shape.in_channels - shape.dimension if self.code == "mean" else 0
-        deformation = Deformation(shape.dimension, code)
+        code = spec.in_channels - spec.dimension if self.code == "mean" else 0
+        deformation = Deformation(spec.dimension, code)
         return GeoFNO(
-            shape.in_channels,
-            shape.out_channels,
+            spec.in_channels,
+            spec.out_channels,
             deformation,
-            shape.extent,
+            spec.extent,
             self.modes,
             self.width,
             self.layers,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from pitgeo.data import PointData
 from pitgeo.graphs.checks import batch_pointer
 from pitgeo.models.fno import check_nodes
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.nn.checks import check_counts, check_input, check_lengths
 
 
@@ -212,14 +212,14 @@ class GINOOptions(ModelOptions):
         check_nodes(self.nodes, self.modes)
         return self
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return GINO(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
-            shape.extent,
-            shape.spacing,
+            spec.in_channels,
+            spec.out_channels,
+            spec.dimension,
+            spec.extent,
+            spec.spacing,
             self.modes,
             self.width,
             self.layers,

@@ -11,7 +11,7 @@ from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints
 from pitgeo.models.experts import Experts, PositionGate
 from pitgeo.models.linear_attention import LinearAttention, LinearAttentionOptions
-from pitgeo.models.model_options import Count, Shape
+from pitgeo.models.model_options import Count, DataSpec
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.checks import check_counts, check_lengths
 
@@ -127,16 +127,16 @@ class GNOTOptions(LinearAttentionOptions):
     experts: Count = 3
     expansion: Count = 2
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return GNOT(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
+            spec.in_channels,
+            spec.out_channels,
+            spec.dimension,
             self.width,
             self.heads,
             self.layers,
             self.experts,
             self.expansion,
-            shape.extent,
+            spec.extent,
         )

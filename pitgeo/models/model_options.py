@@ -22,7 +22,7 @@ class Options(BaseModel):
 
 
 @dataclass(frozen=True)
-class Shape:
+class DataSpec:
     """What a model must know of the data it is built for.
 
     Args:
@@ -72,9 +72,9 @@ class ModelOptions(Options):
         return Compose()
 
     @abstractmethod
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model: called with a :class:`~pitgeo.data.PointData` or a batch, it gives values ``[M, K]``."""
 
-    def control(self, shape: Shape) -> nn.Module | None:
+    def control(self, spec: DataSpec) -> nn.Module | None:
         """The predictor that the model corrects, fitted by its ``fit_closed(samples)``; ``None`` for none."""
         return None

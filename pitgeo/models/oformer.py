@@ -13,7 +13,7 @@ from torch.nn.functional import gelu
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints, query_points
 from pitgeo.models.linear_attention import LinearAttention, SourceSums, rotary_angles
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.nn.blocks import from_positions
 from pitgeo.nn.checks import check_counts, check_lengths
 from pitgeo.nn.local_decoder import LocalDecoder, Rows
@@ -178,17 +178,17 @@ class OFormerOptions(ModelOptions):
     layers: Count = 4
     frequency: Annotated[float, Field(gt=0)] = 1.0
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return OFormer(
-            shape.in_channels,
-            shape.out_channels,
-            shape.dimension,
+            spec.in_channels,
+            spec.out_channels,
+            spec.dimension,
             self.width,
             self.decoder_width,
             self.heads,
             self.layers,
             self.frequency,
-            shape.spacing or shape.extent / 100,  # it is 0 where all points of most meshes coincide
-            shape.extent,
+            spec.spacing or spec.extent / 100,  # it is 0 where all points of most meshes coincide
+            spec.extent,
         )

@@ -12,7 +12,7 @@ from torch.nn.functional import softplus
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints
 from pitgeo.models.linear_attention import LinearAttention, LinearAttentionOptions
-from pitgeo.models.model_options import Count, Shape
+from pitgeo.models.model_options import Count, DataSpec
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.checks import check_counts, check_lengths
 from pitgeo.nn.dense import at_least_single
@@ -203,15 +203,15 @@ class ONOOptions(LinearAttentionOptions):
     features: Count = 16
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return ONO(
-            shape.in_channels,
-            shape.out_channels,
+            spec.in_channels,
+            spec.out_channels,
             self.width,
             self.heads,
             self.layers,
             self.features,
             self.momentum,
-            shape.extent,
+            spec.extent,
         )

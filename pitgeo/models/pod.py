@@ -8,17 +8,17 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from pitgeo.controls.fitted import Fitted
-from pitgeo.controls.pod_map import PODMap
+from pitgeo.controls.inputs import FittedModule
+from pitgeo.controls.pod import PODMap
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 
 NEAR = 1e-4
 """Largest distance of a point from that of training, as a share of the extent."""
 
 
-class POD(Fitted):
+class POD(FittedModule):
     r"""Principal components of the fields on one mesh, interpolated between the inputs of the training samples.
 
     See :class:`pitgeo.controls.PODMap`. Positions serve only to refuse a mesh other than that of training.
@@ -104,26 +104,26 @@ class PODOptions(ModelOptions):
     interpolation: Literal["auto", "rbf", "gp"] = "auto"
     log: Literal["auto", "none", "all"] = "auto"
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model, to be fitted.
 
         Raises:
             ValueError: If samples do not share a mesh, or a model is to be rolled out.
         """
-        if not shape.is_shared:
+        if not spec.is_shared:
             raise ValueError(_OTHER_MESHES)
-        if shape.steps > 1:
+        if spec.steps > 1:
             raise ValueError(
-                f"Expected data without steps with a POD (got predictions that become inputs, over {shape.steps} "
+                f"Expected data without steps with a POD (got predictions that become inputs, over {spec.steps} "
                 f"steps); take another model, such as 'pit'"
             )
-        values = shape.in_channels - shape.dimension
+        values = spec.in_channels - spec.dimension
         if values == 0:
             raise ValueError(
                 "Expected input values with a POD, to tell samples apart (got none); name some among the inputs of the "
                 "data"
             )
-        return POD(PODMap(values, self.rank, self.interpolation, self.log), shape.extent)
+        return POD(PODMap(values, self.rank, self.interpolation, self.log), spec.extent)
 
 
 _OTHER_MESHES = (

@@ -15,7 +15,7 @@ from pitgeo.models.galerkin import GalerkinOptions
 from pitgeo.models.geo_fno import GeoFNOOptions
 from pitgeo.models.gino import GINOOptions
 from pitgeo.models.gnot import GNOTOptions
-from pitgeo.models.model_options import Count, ModelOptions, Options, Quantile, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions, Options, Quantile
 from pitgeo.models.oformer import OFormerOptions
 from pitgeo.models.ono import ONOOptions
 from pitgeo.models.pod import PODOptions
@@ -23,7 +23,16 @@ from pitgeo.models.shift_deeponet import ShiftDeepONetOptions
 from pitgeo.models.transolver import TransolverOptions
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 
-__all__ = ["MODELS", "LatentOptions", "MLPOptions", "ModelOptions", "PiTOptions", "Shape", "build", "parameter_count"]
+__all__ = [
+    "MODELS",
+    "DataSpec",
+    "LatentOptions",
+    "MLPOptions",
+    "ModelOptions",
+    "PiTOptions",
+    "build",
+    "parameter_count",
+]
 
 
 class LatentOptions(Options):
@@ -107,10 +116,10 @@ class PiTOptions(ModelOptions):
         """The transform of samples: latent points and graphs."""
         return Compose((self.latent.transform(self.metric), self.graphs))
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model; its first length scales come from the spacing of the points and the size of the meshes."""
-        known = self.lengths == "mesh" and shape.spacing > 0  # it is 0 where all points of most meshes coincide
-        lengths = (shape.spacing, shape.extent) if known else None
+        known = self.lengths == "mesh" and spec.spacing > 0  # it is 0 where all points of most meshes coincide
+        lengths = (spec.spacing, spec.extent) if known else None
         body = Body(
             self.layers,
             self.encoder,
@@ -118,19 +127,19 @@ class PiTOptions(ModelOptions):
             self.attention,
             self.positivity,
             lengths,
-            shape.latent_spacing,
-            0 if self.body == "paper" else shape.dimension,
+            spec.latent_spacing,
+            0 if self.body == "paper" else spec.dimension,
         )
-        model = PiT(shape.in_channels, shape.out_channels, self.channels, self.heads, self.graphs, body)
+        model = PiT(spec.in_channels, spec.out_channels, self.channels, self.heads, self.graphs, body)
         if self.residual_of != "none":  # the initial correction is zero
             last = [part for part in model.head.modules() if isinstance(part, nn.Linear)][-1]
             for weight in last.parameters():
                 nn.init.zeros_(weight)
         return model
 
-    def control(self, shape: Shape) -> nn.Module | None:
+    def control(self, spec: DataSpec) -> nn.Module | None:
         """The POD that the network corrects, if any."""
-        return PODOptions().build(shape) if self.residual_of == "pod" else None
+        return PODOptions().build(spec) if self.residual_of == "pod" else None
 
 
 class MLPOptions(ModelOptions):
@@ -139,9 +148,9 @@ class MLPOptions(ModelOptions):
     channels: Count = 128
     layers: Count = 4
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model; its meshes do not matter."""
-        return PointwiseMLP(shape.in_channels, shape.out_channels, self.channels, self.layers)
+        return PointwiseMLP(spec.in_channels, spec.out_channels, self.channels, self.layers)
 
 
 MODELS: dict[str, type[ModelOptions]] = {
@@ -167,7 +176,7 @@ def parameter_count(model: nn.Module) -> int:
     return sum(value.numel() * (2 if value.is_complex() else 1) for value in model.parameters())
 
 
-def build(options: ModelOptions, shape: Shape) -> nn.Module:
+def build(options: ModelOptions, spec: DataSpec) -> nn.Module:
     """A new model, rolled out where the data are a series of steps."""
-    model = options.build(shape)
-    return Rollout(model, shape.steps) if shape.steps > 1 else model
+    model = options.build(spec)
+    return Rollout(model, spec.steps) if spec.steps > 1 else model

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.checks import check_counts, check_lengths
 
 
@@ -57,19 +57,19 @@ class Sensors:
             )
 
     @classmethod
-    def of(cls, shape: Shape) -> Sensors:
-        """The sensors of data of a certain shape.
+    def of(cls, spec: DataSpec) -> Sensors:
+        """The sensors of data of a certain kind.
 
         Raises:
             ValueError: If samples have different numbers of points.
         """
-        if shape.points is None:
+        if spec.points is None:
             raise ValueError(
                 "Expected samples with the same number of points, the sensors of a DeepONet (got several sizes); "
                 "interpolate to one mesh, or use a model for meshes of any size, such as 'pit'"
             )
-        mesh: Literal["shared", "own"] = "shared" if shape.is_shared else "own"
-        return cls(shape.in_channels, shape.dimension, shape.points, mesh, shape.extent)
+        mesh: Literal["shared", "own"] = "shared" if spec.is_shared else "own"
+        return cls(spec.in_channels, spec.dimension, spec.points, mesh, spec.extent)
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from pitgeo.models.deeponet import DeepONet, fully_connected
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.models.sensors import Sensors
 from pitgeo.nn.blocks import from_positions
 
@@ -80,6 +80,6 @@ class ShiftDeepONetOptions(ModelOptions):
     width: Count = 32
     layers: Count = 3
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return ShiftDeepONet(Sensors.of(shape), shape.out_channels, self.basis, self.width, self.layers)
+        return ShiftDeepONet(Sensors.of(spec), spec.out_channels, self.basis, self.width, self.layers)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.models.dense_points import DensePoints
-from pitgeo.models.model_options import Count, ModelOptions, Shape
+from pitgeo.models.model_options import Count, DataSpec, ModelOptions
 from pitgeo.models.slice_attention import SliceAttention
 from pitgeo.nn.blocks import from_positions, mlp
 from pitgeo.nn.checks import check_counts, check_lengths
@@ -120,15 +120,15 @@ class TransolverOptions(ModelOptions):
             raise ValueError(f"Expected 'heads' to divide 'channels' = {self.channels} (got {self.heads})")
         return self
 
-    def build(self, shape: Shape) -> nn.Module:
+    def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return Transolver(
-            shape.in_channels,
-            shape.out_channels,
+            spec.in_channels,
+            spec.out_channels,
             self.channels,
             self.heads,
             self.layers,
             self.slices,
             self.expansion,
-            shape.extent,
+            spec.extent,
         )

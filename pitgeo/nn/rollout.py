@@ -48,7 +48,7 @@ class Rollout(nn.Module):
         self.steps = steps
 
     def forward(self, data: PointData) -> Tensor:
-        """All steps; for a window of a series (:mod:`pitgeo.training.window`) only ``data.window`` steps."""
+        """All steps; for a window of a series (:mod:`pitgeo.training.loader`) only ``data.window`` steps."""
         if not data.coincide("input", "output"):
             raise ValueError(
                 "Expected output points that are the input points where predictions become inputs (got others)"

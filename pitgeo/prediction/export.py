@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
-import os
-import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pitgeo.data.point_data import GRAPHS, PointData
 from pitgeo.nn import PiT, Rollout
 from pitgeo.prediction.portable import Form, Portable
 from pitgeo.prediction.predictor import Predictor, load
+from pitgeo.system.atomic_files import write_atomic
 
 ENDINGS = (".pt2", ".onnx")
 OPSET = 18
@@ -114,14 +114,13 @@ def export_model(
     latent, period = options.latent.model_dump(exclude_none=True), options.period
     offset = predictor.table.offset
     program = Program(path, shapes, predictor.targets, attention, graphs, latent, period, offset)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:  # whole, or not at all
-        part = Path(folder) / path.name.lower()
-        if part.suffix == ".onnx":
-            _write_onnx(exported, program, part)
-        else:
-            torch.export.save(exported, part, extra_files={"pitgeo.json": program.facts()})
-        os.replace(part, path)
+    if path.suffix.lower() == ".onnx":
+        content = _onnx(exported, program)
+    else:
+        buffer = io.BytesIO()
+        torch.export.save(exported, buffer, extra_files={"pitgeo.json": program.facts()})
+        content = buffer.getvalue()
+    write_atomic(path, content)
     return program
 
 
@@ -250,7 +249,7 @@ def _require_onnx() -> None:
         ) from error
 
 
-def _write_onnx(exported: ExportedProgram, program: Program, path: Path) -> None:
+def _onnx(exported: ExportedProgram, program: Program) -> bytes:
     registry = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = registry.level
     registry.setLevel(logging.ERROR)  # it warns that there is no torchvision
@@ -261,4 +260,4 @@ def _write_onnx(exported: ExportedProgram, program: Program, path: Path) -> None
     finally:
         registry.setLevel(level)
     written.model.metadata_props["pitgeo.json"] = program.facts()
-    written.save(path, external_data=False)
+    return cast(bytes, written.model_proto.SerializeToString())

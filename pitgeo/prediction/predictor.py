@@ -12,20 +12,19 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from pitgeo.config.config import RunConfig, parse_config
+from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
-from pitgeo.data.scaling import Scaling
 from pitgeo.data.transforms import AttentionGraphs
 from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.measures.measures import Measures
 from pitgeo.mesh import result_name, write_mesh
 from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
-from pitgeo.models.registry import Shape, build, parameter_count
+from pitgeo.models.registry import parameter_count
 from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
 from pitgeo.prediction.mesh_predictor import MeshPredictor
-from pitgeo.training.checkpoint_io import read_checkpoint
+from pitgeo.training.fitted import load_module
 from pitgeo.training.module import OperatorModule
 
 CHUNK = 65_536
@@ -174,35 +173,8 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
             f"Expected a checkpoint (got the folder {path}); take "
             f"{path / ('best.ckpt' if (path / 'best.ckpt').exists() else 'last.ckpt')}, if it is there"
         )
-    checkpoint = read_checkpoint(path)
-    facts = checkpoint["pitgeo"]
-    config = parse_config(facts.get("config", {}), source=str(path))
-    try:
-        shape = Shape(**facts["shape"])
-        model, control = build(config.model.options, shape), config.model.options.control(shape)
-        weights = checkpoint["state_dict"]
-        scalings = []
-        for name in ("input_scaling", "target_scaling"):
-            mean, std, grid, logs = (weights[f"{name}.{part}"] for part in ("mean", "std", "grid", "is_log"))
-            zeros = weights.get(f"{name}.keeps_zero", torch.zeros_like(logs))  # earlier checkpoints have none
-            channels = (part.nonzero()[:, 0].tolist() for part in (logs, zeros))
-            scalings.append(Scaling(mean, std, tuple(grid.tolist()), *channels))
-        module = OperatorModule(
-            model,
-            scalings[0],
-            scalings[1],
-            config.training,
-            facts=copy.deepcopy(facts),
-            scalars=weights["sizes"],
-            control=control,
-        )
-        module.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(
-            f"Expected {path} to hold the weights and facts of the model it names (got: {error}); it was written by "
-            f"another version or is damaged: train again"
-        ) from error
-    return Predictor(module.to(device), config, facts, path)
+    module, config = load_module(path)
+    return Predictor(module.to(device), config, copy.deepcopy(module.metadata), path)
 
 
 def load_ensemble(path: str | Path, device: str = "cpu") -> Ensemble:

@@ -1,4 +1,4 @@
-"""What a signal ends a run with."""
+"""The error that a signal raises, and further signals that are taken for the same one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What ends a run in good order."""
+"""Signals that end a run in good order."""
 ECHO = 2.0
 """Seconds within which further signals are one with the first: ``timeout``, make and SLURM send several at a time."""
 
@@ -29,7 +29,7 @@ class InterruptionError(Exception):
 
 
 def ignore_echoes() -> None:
-    """Let signals of the next :data:`ECHO` seconds do nothing, so that a process that was told to end says so first."""
+    """Ignore signals for :data:`ECHO` seconds, so that a process that was told to end can print its message."""
     hear_again()
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS:

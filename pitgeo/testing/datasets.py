@@ -12,13 +12,15 @@ from torch import Tensor
 from torch_geometric.loader import DataLoader
 
 from pitgeo.data.point_data import GRAPHS, PointData
+from pitgeo.data.samples import Samples
 
 _FLOATING = ("pos", "x", "y", "pos_out", "pos_latent")
 
 
-def assert_dataset(samples: Any) -> None:
+def assert_dataset(samples: Samples) -> None:
     """Check that the samples have all that pitgeo's commands need of a data set.
 
+    - Their class is derived from :class:`pitgeo.datasets.Samples`.
     - They are a sequence: with a length; with single samples by number (also negative, ``IndexError`` beyond the end);
       iterated over in the same order; the same each time; with slices that have all these properties too.
     - Every sample is a single, finite :class:`~pitgeo.data.PointData` with targets ``y`` and its own ``sample_id``;
@@ -43,6 +45,7 @@ def assert_dataset(samples: Any) -> None:
     """
     if len(samples) < 2:
         raise ValueError(f"Expected at least two samples, to compare them (got {len(samples)})")
+    _expect(isinstance(samples, Samples), "a class derived from pitgeo.datasets.Samples", type(samples).__name__)
     _assert_samples(samples)
     _assert_sequence(samples)
     _assert_slices(samples)
@@ -50,7 +53,7 @@ def assert_dataset(samples: Any) -> None:
     _assert_batches(samples)
 
 
-def _assert_samples(samples: Any) -> None:
+def _assert_samples(samples: Samples) -> None:
     kinds, seen = {}, {}
     for number in range(len(samples)):
         sample = samples[number]
@@ -75,7 +78,7 @@ def _assert_samples(samples: Any) -> None:
             _expect(got == kinds[0][fact], f"{kinds[0][fact]} as {fact} of sample {number}, as of sample 0", got)
 
 
-def _assert_sequence(samples: Any) -> None:
+def _assert_sequence(samples: Samples) -> None:
     last = len(samples) - 1
     _assert_equal("the last sample by the number -1", samples[-1], samples[last])
     for number, sample in enumerate(itertools.islice(samples, 3)):
@@ -89,16 +92,16 @@ def _assert_sequence(samples: Any) -> None:
         raise AssertionError(f"Expected an IndexError for sample {number} of {len(samples)} (got none)")
 
 
-def _assert_slices(samples: Any) -> None:
+def _assert_slices(samples: Samples) -> None:
     for part, numbers in ((slice(1, None), range(1, len(samples))), (slice(0, 0), range(0))):
         chosen = samples[part]
-        _expect(hasattr(chosen, "with_transform"), "a slice to have 'with_transform'", type(chosen).__name__)
+        _expect(isinstance(chosen, Samples), "a slice to be samples of a data set", type(chosen).__name__)
         _expect(len(chosen) == len(numbers), f"{len(numbers)} samples in a slice", len(chosen))
         for place, number in itertools.islice(enumerate(numbers), 3):
             _assert_equal(f"sample {place} of a slice from {numbers.start}", chosen[place], samples[number])
 
 
-def _assert_transformed(samples: Any) -> None:
+def _assert_transformed(samples: Samples) -> None:
     chosen = samples[1:4]
     before = [copy.copy(sample) for sample in chosen]
     after = chosen.with_transform(_Shift())
@@ -108,7 +111,7 @@ def _assert_transformed(samples: Any) -> None:
         _assert_equal(f"sample {number}, transformed,", after[number], _Shift()(sample))
 
 
-def _assert_batches(samples: Any) -> None:
+def _assert_batches(samples: Samples) -> None:
     chosen = [samples[number] for number in range(min(len(samples), 3))]
     batch = next(iter(DataLoader(samples, batch_size=len(chosen))))
     _expect(batch.samples == len(chosen), f"a batch of {len(chosen)} samples", batch.samples)
@@ -126,8 +129,8 @@ def _assert_batches(samples: Any) -> None:
                 start = start + torch.tensor([[len(sample.points(kind)[0])] for kind in reversed(kinds)])
             right = torch.equal(batch.graph(graph).edge_index, torch.cat(parts, 1))
             _expect(right, f"the {graph} graph of a batch to number its points", "others")
-    if hasattr(samples, "batch"):
-        shared = samples.batch([1, 0])
+    if (batch_of := getattr(samples, "batch", None)) is not None:
+        shared = batch_of([1, 0])
         for key in ("x", "y"):
             together = torch.stack([samples[number][key] for number in (1, 0)])
             _expect(_same(shared[key], together), f"'{key}' of a batch on the shared mesh to be the samples'", "others")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch.plugins.io import CheckpointIO
+
+from pitgeo.system.atomic_files import write_atomic
 
 
 class AtomicCheckpointIO(CheckpointIO):
@@ -59,51 +60,15 @@ def read_checkpoint(path: Path, map_location: Any = "cpu") -> dict[str, Any]:
             f"Expected {path} to be a checkpoint of pitgeo (got a file that cannot be read: it is broken, or something "
             f"else); take the best.ckpt or last.ckpt of a run"
         ) from error
-    facts = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
-    if not isinstance(facts, dict):
+    metadata = checkpoint.get("pitgeo") if isinstance(checkpoint, dict) else None
+    if not isinstance(metadata, dict):
         raise ValueError(f"Expected {path} to be a checkpoint of pitgeo (got a file without the key 'pitgeo')")
-    if facts.get("format") != FORMAT:
+    if metadata.get("format") != FORMAT:
         raise ValueError(
-            f"Expected {path} to be a checkpoint of format {FORMAT} (got {facts.get('format')!r}, written by pitgeo "
-            f"{facts.get('versions', {}).get('pitgeo', 'of unknown version')}); use that version, or train again"
+            f"Expected {path} to be a checkpoint of format {FORMAT} (got {metadata.get('format')!r}, written by pitgeo "
+            f"{metadata.get('versions', {}).get('pitgeo', 'of unknown version')}); use that version, or train again"
         )
     return checkpoint
-
-
-def write_atomic(path: Path, content: bytes | memoryview) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        OSError: If it cannot be written; the message names the file, and what was there before stays.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        kept = "; the file that was there before is kept" if path.exists() else ""
-        raise OSError(error.errno, f"{path} could not be written ({error.strerror or error}){kept}") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself last; not every system can."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
 
 
 FORMAT = 6

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from pitgeo.data import PointData
-from pitgeo.training.checkpoint_io import AtomicCheckpointIO, write_atomic
+from pitgeo.system.atomic_files import write_atomic
+from pitgeo.training.checkpoint_io import AtomicCheckpointIO
 from pitgeo.training.history import COLUMNS
 from pitgeo.training.loader import BatchLoader
 from pitgeo.training.module import NonFiniteError, OperatorModule

@@ -24,7 +24,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from pitgeo.config.config import TrainingConfig
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
-from pitgeo.training.place import CHILD, Place, find_place
+from pitgeo.training.distributed_context import CHILD, DistributedContext, find_context
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +46,11 @@ class Processes:
     """The processes of a training, seen from one of them.
 
     Args:
-        place: Which one.
+        context: Which one.
     """
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, context: DistributedContext) -> None:
+        self.context = context
         self.children: list[subprocess.Popen[bytes]] = []
         self.is_inside = False
         self.is_broken = False
@@ -62,18 +62,18 @@ class Processes:
         """Run a block in the first process, then in all the others at once: what it leaves on the disk is there."""
         self._turns += 1
         key = f"turn {self._turns}"
-        if not self.place.is_first:
+        if not self.context.is_first:
             self._await([key])
         yield
-        if self.place.is_first and self._store is not None:
+        if self.context.is_first and self._store is not None:
             self._store.set(key, "")
 
     def connect(self) -> None:
         """Make torch's process group, once; tensors on GPUs go by NCCL, others by gloo."""
         if self._store is None or dist.is_initialized():
             return
-        rank, world = self.place.rank, self.place.world
-        if self.place.is_first:
+        rank, world = self.context.rank, self.context.world
+        if self.context.is_first:
             self._await([f"here {other}" for other in range(1, world)])
         else:
             self._store.set(f"here {rank}", "")
@@ -83,18 +83,20 @@ class Processes:
 
     def open(self) -> None:
         """Start the other processes if that is to be done, and meet those that are there."""
-        place = self.place
-        if place.world == 1 or self._store is not None:
+        context = self.context
+        if context.world == 1 or self._store is not None:
             return
-        if place.launcher == "torchrun":
+        if context.launcher == "torchrun":
             self._store = next(iter(rendezvous("env://", timeout=TIMEOUT)))[0]
         else:
             host = dist.TCPStore  # type: ignore[attr-defined]
-            store = host(place.address, place.port, place.world, place.is_first, TIMEOUT, wait_for_workers=False)
-            if place.launcher == "pitgeo" and place.is_first:
-                self.children = _start(place, store.port)
+            store = host(
+                context.address, context.port, context.world, context.is_first, TIMEOUT, wait_for_workers=False
+            )
+            if context.launcher == "pitgeo" and context.is_first:
+                self.children = _start(context, store.port)
             self._store = store
-        rank_zero_only.rank = place.rank  # type: ignore[attr-defined]  # as Lightning sets it
+        rank_zero_only.rank = context.rank  # type: ignore[attr-defined]  # as Lightning sets it
 
     def loss(self, ended: bool = False) -> str | None:
         """Which process was lost, as far as this one, or who started it, knows by itself.
@@ -102,14 +104,14 @@ class Processes:
         Args:
             ended: Whether one that ended in good order is lost too.
         """
-        if self.place.parent and os.getppid() != self.place.parent:
-            return f"process 0 of {self.place.world} was lost"
+        if self.context.parent and os.getppid() != self.context.parent:
+            return f"process 0 of {self.context.world} was lost"
         for rank, child in enumerate(self.children, 1):
             code = child.poll()
             if code is None or (code == 0 and not ended):
                 continue
             how = f"was lost, killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-            return f"process {rank} of {self.place.world} {how}"
+            return f"process {rank} of {self.context.world} {how}"
         return None
 
     def explain(self, error: Exception, checkpoint: Path) -> Exception:
@@ -140,7 +142,7 @@ class Processes:
     def await_end(self) -> None:
         """Leave the process that started this one the time to end it: its message is then the only one."""
         until = time.monotonic() + _FAREWELL
-        while self.place.parent == os.getppid() and time.monotonic() < until:
+        while self.context.parent == os.getppid() and time.monotonic() < until:
             time.sleep(_POLL)
 
     def _await(self, keys: Sequence[str]) -> None:
@@ -170,11 +172,11 @@ def together(training: TrainingConfig, checkpoint: Path) -> Iterator[Processes]:
         WorkerLostError: If another process ended.
         ValueError: If the processes that were started are not those that the configuration asks for.
     """
-    place = find_place(training)
-    if place.world == 1:
-        yield Processes(place)
+    context = find_context(training)
+    if context.world == 1:
+        yield Processes(context)
         return
-    processes = _joined(place)
+    processes = _joined(context)
     if processes.is_inside:
         yield processes
         return
@@ -215,22 +217,22 @@ def speak_first() -> None:
 
 def is_first_process() -> bool:
     """Whether this process speaks for those that train together; alone, it does."""
-    return all(processes.place.is_first for processes in _JOINED)
+    return all(processes.context.is_first for processes in _JOINED)
 
 
 _JOINED: list[Processes] = []
 
 
-def _joined(place: Place) -> Processes:
+def _joined(context: DistributedContext) -> Processes:
     """The one object of this process, that of the first training."""
     if not _JOINED:
-        _JOINED.append(Processes(place))
+        _JOINED.append(Processes(context))
         atexit.register(_leave, _JOINED[0])
     before = _JOINED[0]
-    if before.place != place:
+    if before.context != context:
         raise ValueError(
             f"Expected every training of a script to take as many processes as its first with several, "
-            f"{before.place.world} (got {place.world}); train with other numbers of devices in scripts of their own"
+            f"{before.context.world} (got {context.world}); train with other numbers of devices in scripts of their own"
         )
     return before
 
@@ -242,16 +244,16 @@ def _leave(processes: Processes) -> None:
     processes.end(GRACE)
 
 
-def _start(place: Place, port: int) -> list[subprocess.Popen[bytes]]:
+def _start(context: DistributedContext, port: int) -> list[subprocess.Popen[bytes]]:
     """Repeat the command of this process for every further device."""
     if not hasattr(sys.modules["__main__"], "__file__"):
         raise ValueError(
-            f"Expected a script or a command, which can be repeated for each of {place.world} devices (got an "
+            f"Expected a script or a command, which can be repeated for each of {context.world} devices (got an "
             f"interactive session); write the lines to a file, or train on one device"
         )
     started = []
-    for rank in range(1, place.world):
-        environment = {**os.environ, CHILD: f"{rank} {place.world} {port} {os.getpid()}"}
+    for rank in range(1, context.world):
+        environment = {**os.environ, CHILD: f"{rank} {context.world} {port} {os.getpid()}"}
         started.append(subprocess.Popen([sys.executable, *sys.orig_argv[1:]], env=environment))
     return started
 

@@ -35,11 +35,11 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
     Raises:
         ValueError: If the models differ in anything else, or have no input and no target in common.
     """
-    facts, weights = checkpoint["pitgeo"], checkpoint["state_dict"]
-    old, new = FieldTable.parse(facts["table"]), FieldTable.parse(module.facts["table"])
+    metadata, weights = checkpoint["pitgeo"], checkpoint["state_dict"]
+    old, new = FieldTable.parse(metadata["table"]), FieldTable.parse(module.metadata["table"])
     if old.dimension != new.dimension:
         raise ValueError(f"Expected {path} to be trained on meshes in {new.dimension}D (got {old.dimension}D)")
-    was_rolled, is_rolled = int(facts.get("shape", {}).get("steps", 1)) > 1, isinstance(module.model, Rollout)
+    was_rolled, is_rolled = int(metadata.get("shape", {}).get("steps", 1)) > 1, isinstance(module.model, Rollout)
     if is_rolled and not _is_identity(weights):
         raise ValueError(
             f"Expected {path} to be trained with scaling.inputs and scaling.targets = 'none', as predictions become "

@@ -23,11 +23,10 @@ from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.checkpoints import Checkpoints
 from pitgeo.training.closed import fit_closed
 from pitgeo.training.distributed import TIMEOUT, together
+from pitgeo.training.distributed_context import ContextEnvironment, DistributedContext
 from pitgeo.training.history import History
-from pitgeo.training.loader import BatchLoader
-from pitgeo.training.loader_state import LoaderState
+from pitgeo.training.loader import BatchLoader, LoaderState
 from pitgeo.training.module import NonFiniteError, OperatorModule
-from pitgeo.training.place import Place, PlaceEnvironment
 from pitgeo.training.progress import Progress
 from pitgeo.training.random_state import RandomState
 from pitgeo.training.stop_on_signal import StopOnSignal
@@ -70,11 +69,11 @@ def fit(
         OSError: If a file cannot be written.
     """
     training = module.training_config
-    with together(training, output / "last.ckpt") as processes, _shared_cores(processes.place, training):
+    with together(training, output / "last.ckpt") as processes, _shared_cores(processes.context, training):
         processes.connect()
         if hasattr(module.model, "fit_closed"):
-            return fit_closed(module, train, validation, output, processes.place.is_first)
-        return _fit(module, train, validation, output, resume, progress, callbacks, processes.place)
+            return fit_closed(module, train, validation, output, processes.context.is_first)
+        return _fit(module, train, validation, output, resume, progress, callbacks, processes.context)
 
 
 def _fit(
@@ -85,30 +84,30 @@ def _fit(
     resume: bool,
     progress: bool,
     callbacks: Sequence[Callback],
-    place: Place,
+    context: DistributedContext,
 ) -> Path:
     training = module.training_config
-    if training.batch_size < place.world and place.is_first:
+    if training.batch_size < context.world and context.is_first:
         log.warning(
             "training.batch_size = %d is the batch of all %d devices together: the others have no work",
             training.batch_size,
-            place.world,
+            context.world,
         )
     loader = BatchLoader(train, training.batch_size, training.seed, training.window)
     held_out = [BatchLoader(validation, training.batch_size)] if validation else []
     for every in (loader, *held_out):
-        every.shard(place.rank, place.world)
+        every.shard(context.rank, context.world)
     module.steps = len(loader) * training.epochs
     history, checkpoints = History(output / "metrics.csv"), Checkpoints(output)
     last = checkpoints.last
     done = int(read_checkpoint(last)["global_step"]) if resume else 0
-    trained: list[Callback] = [*callbacks, RandomState(place.rank, place.world), LoaderState(loader), history]
+    trained: list[Callback] = [*callbacks, RandomState(context.rank, context.world), LoaderState(loader), history]
     trained += [Progress(history)] if progress else []
     trained += [checkpoints, StopOnSignal(last)]
     hear_again()
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _quiet(), _algorithms_restored():
-        trainer = _trainer(training, place, output, trained, done, bool(validation))
+        trainer = _trainer(training, context, output, trained, done, bool(validation))
         try:
             trainer.fit(module, loader, held_out, ckpt_path=last if resume else None, weights_only=True)
         except NonFiniteError as error:
@@ -123,11 +122,11 @@ def _fit(
 
 
 @contextmanager
-def _shared_cores(place: Place, training: TrainingConfig) -> Iterator[None]:
+def _shared_cores(context: DistributedContext, training: TrainingConfig) -> Iterator[None]:
     """Let the processes of a machine that train on the CPU share its cores, unless the environment says otherwise."""
     before = torch.get_num_threads()
-    if place.local_world > 1 and torch_device(training.device) == "cpu" and "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, before // place.local_world))
+    if context.local_world > 1 and torch_device(training.device) == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, before // context.local_world))
     try:
         yield
     finally:
@@ -147,21 +146,26 @@ def torch_device(device: str) -> str:
 
 
 def _trainer(
-    training: TrainingConfig, place: Place, output: Path, callbacks: list[Callback], done: int, validate: bool
+    training: TrainingConfig,
+    context: DistributedContext,
+    output: Path,
+    callbacks: list[Callback],
+    done: int,
+    validate: bool,
 ) -> Trainer:
     accelerator = "gpu" if torch_device(training.device) == "cuda" else "cpu"
     return Trainer(
         accelerator=accelerator,
-        devices=place.local_world,
-        num_nodes=place.nodes,
-        strategy="auto" if place.world == 1 else DDPStrategy(timeout=TIMEOUT),
+        devices=context.local_world,
+        num_nodes=context.nodes,
+        strategy="auto" if context.world == 1 else DDPStrategy(timeout=TIMEOUT),
         deterministic=training.deterministic or None,
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
         gradient_clip_val=training.clip,
         logger=TensorBoardLogger(output, name="tensorboard", version="", purge_step=done + 1 if done else None),
         callbacks=callbacks,
-        plugins=[AtomicCheckpointIO(), *([] if place.world == 1 else [PlaceEnvironment(place)])],
+        plugins=[AtomicCheckpointIO(), *([] if context.world == 1 else [ContextEnvironment(context)])],
         limit_val_batches=None if validate else 0,
         log_every_n_steps=1,
         num_sanity_val_steps=0,

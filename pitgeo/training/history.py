@@ -1,4 +1,4 @@
-"""One row an epoch, in a table that no interruption tears."""
+"""A table with one row an epoch, which is complete whenever a run is interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
-from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.module import OperatorModule
 
 log = logging.getLogger(__name__)

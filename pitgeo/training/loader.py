@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
+import torch
+from lightning.pytorch.callbacks import Callback
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.nn.rollout import check_window
-from pitgeo.training.window import cut
 
 
 def collate(samples: Sequence[PointData], numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
@@ -102,7 +103,7 @@ class BatchLoader:
     def _batch(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
         sample, place = np.divmod(numbers, len(self._starts))
         batch = collate(self.samples, sample)
-        return cut(batch, self._starts[place], self.window) if self.window else batch
+        return cut_windows(batch, self._starts[place], self.window) if self.window else batch
 
     def _share(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> PointData:
         own = numbers[self.rank :: self.world]
@@ -110,3 +111,47 @@ class BatchLoader:
         batch["together"] = len(numbers)
         batch["weight"] = len(own) * self.world / len(numbers)
         return batch
+
+
+def cut_windows(batch: PointData, first: np.ndarray[Any, np.dtype[np.int64]], size: int) -> PointData:
+    r"""The window of every sample of a batch; ``window`` in the result is its size, for :class:`pitgeo.nn.Rollout`.
+
+    A series of :math:`T` known and :math:`K` wanted values is cut into :math:`K / k` windows of :math:`T + k`, each of
+    which begins with true values: so many training steps in place of one, with as many applications of the model
+    together. With :math:`k = 1` gradients never go through a roll-out. Validation and tests are of whole series.
+
+    Args:
+        batch: Samples with values ``x`` at the known times and ``y`` at the wanted ones.
+        first: For every sample, the first step to predict.
+        size: How many.
+    """
+    known = batch.x.shape[-1]
+    begin = torch.as_tensor(first, device=batch.x.device)
+    begin = begin[batch.points("input")[1]].view(-1, 1) if batch.x.dim() == 2 else begin.view(-1, 1, 1)
+    series = torch.cat([batch.x, batch.y], -1)
+    place = (begin + torch.arange(known + size, device=begin.device)).expand(*series.shape[:-1], -1)
+    window = series.gather(-1, place)
+    batch.x, batch.y = window[..., :known], window[..., known:]
+    batch["window"] = size
+    return batch
+
+
+class LoaderState(Callback):
+    """Keep the loader's epoch and position in the checkpoint.
+
+    Lightning does so by itself, but loads them only when it resumes in the middle of an epoch.
+
+    Args:
+        loader: The loader of the training samples.
+    """
+
+    def __init__(self, loader: BatchLoader) -> None:
+        self.loader = loader
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader stands."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.loader.load_state_dict(state_dict)

@@ -19,8 +19,7 @@ from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import project_
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
-from pitgeo.training.over_points import averaged, root_counts
-from pitgeo.training.query_points import draw_query_points
+from pitgeo.training.output_points import averaged, draw_query_points, root_counts
 from pitgeo.training.schedules import make_schedule
 
 SHARES = tuple(step / 10 for step in range(11))
@@ -47,7 +46,7 @@ class OperatorModule(LightningModule):
         targets: Scaling of the targets; the model's output is unscaled with it.
         training: Loss, optimiser and schedule.
         steps: Steps of the whole run, which the schedule spans.
-        facts: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
+        metadata: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
         control: What the model corrects: takes the same samples, with their values in physical units, and gives values
             ``[M, K]`` that are added. What the model adds counts by ``share``, 1 in training; validation chooses it
             between 0 and 1, so that its samples are never predicted worse than by the control.
@@ -69,7 +68,7 @@ class OperatorModule(LightningModule):
         targets: Scaling,
         training: TrainingConfig,
         steps: int = 1,
-        facts: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
         scalars: Tensor | None = None,
         control: nn.Module | None = None,
     ) -> None:
@@ -85,8 +84,8 @@ class OperatorModule(LightningModule):
         self.target_scaling = targets
         self.training_config = training
         self.steps = steps
-        self.facts = facts or {}
-        self.groups = _groups(self.facts)
+        self.metadata = metadata or {}
+        self.groups = _groups(self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.register_buffer("variation", self._variation(), persistent=False)
         self.control = control
@@ -187,7 +186,7 @@ class OperatorModule(LightningModule):
         for name, weight in self.model.named_parameters():
             if not bool(torch.isfinite(weight).all()):
                 raise NonFiniteError(f"the weight {name!r} became NaN or infinite by step {self.global_step}")
-        checkpoint["pitgeo"] = copy.deepcopy(self.facts)
+        checkpoint["pitgeo"] = copy.deepcopy(self.metadata)
 
     def errors(self, batch: PointData) -> Tensor:
         """Relative errors ``[B, K]`` at all output points of a batch."""
@@ -233,23 +232,23 @@ class OperatorModule(LightningModule):
         """What the loss divides the error of every channel by; none where it is relative to the target itself."""
         if self.training_config.loss != "variation_l2":
             return torch.zeros(0)
-        if self.facts.get("reference") is None:
+        if self.metadata.get("reference") is None:
             raise ValueError(
-                "Expected 'facts' with a 'reference', mean and variation of the training set, for training.loss = "
+                "Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
                 "'variation_l2' (got none); find it by pitgeo.measures.reference.Reference.fit"
             )
-        reference = Reference.parse(self.facts["reference"])
+        reference = Reference.parse(self.metadata["reference"])
         channels = self.groups or (1,) * len(reference.mean)
         return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
 
     def _flaw(self, errors: Tensor, batch: PointData) -> str:
         """Which error ``[B, K]``, or ``[B, K, shares]``, is not finite, and why that may be."""
         sample, channel = (int(number) for number in (~torch.isfinite(errors)).nonzero()[0, :2])
-        labels = FieldTable.parse(self.facts["table"]).target_labels if "table" in self.facts else ()
+        labels = FieldTable.parse(self.metadata["table"]).target_labels if "table" in self.metadata else ()
         name = f"target {labels[channel]!r}" if channel < len(labels) else f"target channel {channel}"
         numbers = batch.get("sample_id")
-        where = sample if numbers is None else int(numbers.flatten()[sample])
-        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {where}"
+        sample_name = sample if numbers is None else int(numbers.flatten()[sample])
+        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {sample_name}"
         logs = self.target_scaling.is_log
         if bool(logs[channel % len(logs)]):
             return f"{flaw}; its logarithm is scaled, and the exponential of what is predicted is out of range"
@@ -265,15 +264,15 @@ class OperatorModule(LightningModule):
     @property
     def typical(self) -> Tensor | None:
         """Typical size of every channel, to which errors of samples at rest are relative; ``None`` if none is known."""
-        sizes = self.facts.get("typical")
+        sizes = self.metadata.get("typical")
         return None if sizes is None else torch.tensor(sizes, dtype=torch.float64, device=self.sizes.device)
 
 
-def _groups(facts: dict[str, Any]) -> tuple[int, ...] | None:
-    """Channels of every target; ``None`` where no target is a vector, or the facts do not say."""
-    if "table" not in facts:
+def _groups(metadata: dict[str, Any]) -> tuple[int, ...] | None:
+    """Channels of every target; ``None`` where no target is a vector, or the metadata does not say."""
+    if "table" not in metadata:
         return None
-    channels = tuple(field.channels for field in FieldTable.parse(facts["table"]).targets)
+    channels = tuple(field.channels for field in FieldTable.parse(metadata["table"]).targets)
     return channels if max(channels) > 1 else None
 
 

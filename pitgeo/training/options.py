@@ -1,4 +1,4 @@
-"""What training options ask of a model."""
+"""Training options that a model must support: applied to it, or refused."""
 
 from __future__ import annotations
 

@@ -4,50 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from torch import Tensor, nn
-
-from pitgeo.config.config import RunConfig, TrainingConfig
+from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.models.registry import Shape
+from pitgeo.models.registry import DataSpec
 from pitgeo.training import OperatorModule
+from pitgeo.training.fitted import Fitted
 from pitgeo.workflows.fit_scalings import check_held_out, fit_scalings
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What is found on training samples before the first step.
-
-    Args:
-        inputs: Scaling of the input values.
-        targets: Scaling of the targets, or of what the control leaves of them.
-        sizes: Sizes of targets of whole meshes; ``None`` without any.
-        control: The control, if any.
-    """
-
-    inputs: Scaling
-    targets: Scaling
-    sizes: Tensor | None
-    control: nn.Module | None
-
-    def module(self, model: nn.Module, training: TrainingConfig, facts: dict[str, Any]) -> OperatorModule:
-        """A new model with all of this."""
-        given: dict[str, Any] = {"facts": facts, "scalars": self.sizes, "control": self.control}
-        return OperatorModule(model, self.inputs, self.targets, training, **given)
-
-
 def fit_before(
     config: RunConfig,
-    shape: Shape,
-    samples: Sequence[PointData],
-    held_out: Sequence[PointData],
+    spec: DataSpec,
+    samples: Samples,
+    held_out: Samples,
     table: FieldTable,
 ) -> Fitted:
     """Fit the scalings of a run, and the control that its model corrects.
@@ -60,7 +37,7 @@ def fit_before(
         config = config.model_copy(update={"scaling": unscaled})
     inputs, targets, sizes = fit_scalings(config, samples, table)
     check_held_out(config, table, held_out)
-    control: Any = config.model.options.control(shape)
+    control: Any = config.model.options.control(spec)
     if control is None:
         return Fitted(inputs, targets, sizes, None)
     names = {field.name for field in table.targets}
@@ -77,16 +54,16 @@ def fit_before(
         )
     control.fit_closed(samples)
     log.info("The network corrects a control, in which training samples were left out in turn")
-    leavings = fit_scalings(config, _with_base(control, samples).leavings(), table)[1]
-    zero = Scaling(0 * leavings.mean, leavings.std, tuple(leavings.grid.tolist()))
+    residuals = fit_scalings(config, _with_base(control, samples).residuals(), table)[1]
+    zero = Scaling(0 * residuals.mean, residuals.std, tuple(residuals.grid.tolist()))
     return Fitted(inputs, zero, sizes, control)
 
 
 def with_control(module: OperatorModule, samples: Sequence[PointData]) -> Sequence[PointData]:
-    """Training samples with what a module's control, if it has one, says of each without it.
+    """Training samples with the predictions of a module's control, each of a control fitted without that sample.
 
-    A control that interpolates leaves nothing of the samples that it was fitted to. So the network learns what is left
-    where samples in turn were left out, as will be left of new ones.
+    A control that interpolates is exact on the samples it was fitted to. The network learns the residuals of samples
+    that were left out, which are like those of new samples. Without a control the samples stay as they are.
     """
     return samples if module.control is None else _with_base(module.control, samples)
 

@@ -13,6 +13,7 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_field import own_number
+from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import CONSTANT, Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
 
@@ -20,9 +21,7 @@ FROM_ZERO = 2.0
 """The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
 
 
-def fit_scalings(
-    config: RunConfig, samples: Sequence[PointData], table: FieldTable
-) -> tuple[Scaling, Scaling, Tensor | None]:
+def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> tuple[Scaling, Scaling, Tensor | None]:
     """Scalings of inputs and targets, and the sizes of targets of whole meshes (``None`` without any).
 
     Raises:
@@ -38,7 +37,7 @@ def fit_scalings(
     return inputs, targets, _sizes(samples, table.scalars)
 
 
-def check_held_out(config: RunConfig, table: FieldTable, held_out: Sequence[PointData]) -> None:
+def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> None:
     """Refuse inputs that have no logarithm before training, not where they are first evaluated.
 
     Raises:
@@ -48,7 +47,8 @@ def check_held_out(config: RunConfig, table: FieldTable, held_out: Sequence[Poin
     if not {*names} & {*config.scaling.log}:
         return
     for split, samples in (("validation", held_out), ("test", config.data.options.test_samples())):
-        for name, (low, _) in zip(names, samples.ranges(), strict=True) if hasattr(samples, "ranges") else ():
+        ranges = samples.ranges() if len(samples) else None
+        for name, (low, _) in zip(names, ranges, strict=True) if ranges is not None else ():
             if name in config.scaling.log and not low > 0:
                 raise ValueError(
                     f"Expected positive values of {name!r}, whose logarithm is scaled (got {low:g} among the {split} "
@@ -120,9 +120,7 @@ def _logs(config: RunConfig, table: FieldTable) -> tuple[list[int], list[int]]:
     return found[0], found[1]
 
 
-def _check_logs(
-    samples: Sequence[PointData], key: Literal["x", "y"], logs: Sequence[int], labels: Sequence[str]
-) -> None:
+def _check_logs(samples: Samples, key: Literal["x", "y"], logs: Sequence[int], labels: Sequence[str]) -> None:
     """Name the sample and the field whose logarithm cannot be taken."""
     for number, sample in enumerate(samples if logs else ()):
         for channel in logs:
@@ -130,9 +128,10 @@ def _check_logs(
             if key == "y" and "y_mask" in sample:
                 values = values[sample.y_mask[:, channel]]
             if not bool((values > 0).all()):
-                where = f"{samples.name(number)}: " if hasattr(samples, "name") else ""
+                name = samples.name(number)
+                prefix = "" if name is None else f"{name}: "
                 raise ValueError(
-                    f"{where}Expected positive values of {labels[channel]!r}, whose logarithm is scaled (got "
+                    f"{prefix}Expected positive values of {labels[channel]!r}, whose logarithm is scaled (got "
                     f"{float(values.min()):g}); leave it out of scaling.log"
                 )
 

@@ -16,16 +16,16 @@ from torch import nn
 
 from pitgeo.config.config import RunConfig, to_toml
 from pitgeo.data import PointData
-from pitgeo.data.fields import FieldTable
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.measures.reference import Reference
-from pitgeo.models.registry import Shape, build, parameter_count
-from pitgeo.training import FORMAT, OperatorModule, find_place, fit, start_from, together, torch_device, write_atomic
+from pitgeo.models.registry import build, parameter_count
+from pitgeo.system.atomic_files import write_atomic
+from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
 from pitgeo.workflows.fit_control import fit_before, with_control
-from pitgeo.workflows.run_data import Parts, box_scale_of, read_parts, shape_of
+from pitgeo.workflows.run_data import RunData, data_spec, fit_box_scale, read_data
 from pitgeo.workflows.run_folder import Trained, as_begun, check_places, claim, finished
 
 log = logging.getLogger(__name__)
@@ -40,12 +40,12 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     progress: bool = False,
-    read: Callable[[RunConfig, bool], Parts] | None = None,
+    read: Callable[[RunConfig, bool], RunData] | None = None,
 ) -> Trained:
     """Prepare the data, train, and evaluate once on the test set.
 
-    Seeds the generators of Python, numpy and torch, and has torch flush denormal numbers to zero, which are dreadfully
-    slow on CPUs and abound where weights fall off quickly.
+    Seeds the generators of Python, numpy and torch. Has torch flush denormal numbers to zero: CPUs are very slow on
+    these, and weights that decay quickly have many.
 
     Args:
         config: The run.
@@ -53,7 +53,7 @@ def train(
         resume: Go on from the folder's ``last.ckpt``.
         overwrite: Delete an earlier run's files in the folder.
         progress: Show bars on the standard error stream.
-        read: Another way to come by the data than :func:`read_parts`, say for runs that share them.
+        read: Another way to come by the data than :func:`read_data`, say for runs that share them.
 
     Raises:
         ValueError: If the folder holds another run, or its checkpoint does not fit the configuration.
@@ -64,7 +64,7 @@ def train(
     """
     torch.set_flush_denormal(True)  # before any thread is started: threads inherit it
     device = torch_device(config.training.device)
-    first = find_place(config.training).is_first
+    first = find_context(config.training).is_first
     if first:
         claim(config, output, resume, overwrite)
     if resume:
@@ -76,14 +76,14 @@ def train(
         with together(config.training, output / "last.ckpt") as processes:
             with processes.by_turns():  # data are generated, and caches written, by the first
                 config = config.with_data(config.data.options.resolved(progress and first))
-                parts = (read or read_parts)(config, progress and first)
-            module, held_out = _module(config, parts), parts.held_out
-            samples = with_control(module, parts.samples)
+                data = (read or read_data)(config, progress and first)
+            module, held_out = new_module(config, data), data.held_out
+            samples = with_control(module, data.samples)
             if resume:
-                check_places(module.facts, output / "last.ckpt")
+                check_places(module.metadata, output / "last.ckpt")
             if first:
                 write_atomic(output / "config.toml", to_toml(config).encode())
-                if (split := module.facts["split"]) is not None:
+                if (split := module.metadata["split"]) is not None:
                     write_json(output / "split.json", split)
             log.info(
                 "Training %s parameters on %d samples, %d held out for validation; results go to %s",
@@ -112,16 +112,16 @@ def dry_run(config: RunConfig) -> list[str]:
     """
     options = config.data.options
     train, validation, test = options.counts()
-    few: Sequence[PointData] = options.few_samples()
-    raw = few if len(few) else [options.template()]
-    transform = config.transform(box_scale_of(config, raw))
+    examples: Sequence[PointData] = options.few_samples()
+    raw = examples if len(examples) else [options.template()]
+    transform = config.transform(fit_box_scale(config, raw))
     samples: Sequence[PointData]
     samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
     sample = samples[0]
     labels = options.table(sample).target_labels
-    model = build(config.model.options, shape_of(config, samples))
+    model = build(config.model.options, data_spec(config, samples))
     prepare_model(model, config.training)
-    tried = _try(model, samples) if len(few) else "no sample: there are no files"
+    tried = _try(model, samples) if len(examples) else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
         f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",
@@ -150,32 +150,34 @@ def _try(model: nn.Module, samples: Sequence[PointData]) -> str:
     return "1 sample" if batch.samples == 1 else f"{batch.samples} samples"
 
 
-def _module(config: RunConfig, parts: Parts) -> OperatorModule:
-    table, samples, earlier = parts.table, parts.samples, parts.earlier
+def new_module(config: RunConfig, data: RunData) -> OperatorModule:
+    """What a run trains: a new model with scalings and metadata, perhaps with the weights of an earlier run.
+
+    Raises:
+        ValueError: If the model cannot take these data, or not be trained in this way.
+    """
+    table, samples, options = data.table, data.samples, config.data.options
     _seed(config.training.seed)
-    shape = shape_of(config, samples)
-    model = build(config.model.options, shape)
-    facts = _facts(config, shape, parts.box_scale, table)
-    facts |= {"split": config.data.options.split_files(), "reference": Reference.fit(samples, table.scalars).plain()}
-    facts["ranges"] = samples.ranges() if hasattr(samples, "ranges") else None
-    facts["typical"] = samples.typical() if hasattr(samples, "typical") else None
-    facts["meshes"] = samples.mesh_sizes().plain() if hasattr(samples, "mesh_sizes") else None
-    module = fit_before(config, shape, samples, parts.held_out, table).module(model, config.training, facts)
-    if earlier is not None:
-        start_from(module, earlier, Path(config.training.start_from))
-    return module
-
-
-def _facts(config: RunConfig, shape: Shape, box_scale: float | None, table: FieldTable) -> dict[str, Any]:
-    """What a checkpoint says about itself."""
-    return {
+    spec, sizes = data_spec(config, samples), samples.mesh_sizes()
+    model = build(config.model.options, spec)
+    metadata: dict[str, Any] = {
         "format": FORMAT,
         "config": config.plain(),
-        "shape": asdict(shape),
+        "shape": asdict(spec),
         "table": table.plain(),
-        "box_scale": box_scale,
+        "box_scale": data.box_scale,
         "versions": versions(),
+        "split": options.split_files(),
+        "reference": Reference.fit(samples, table.scalars).plain(),
+        "ranges": samples.ranges(),
+        "typical": samples.typical(),
+        "meshes": None if sizes is None else sizes.plain(),
     }
+    fitted = fit_before(config, spec, samples, data.held_out, table)
+    module = fitted.module(model, config.training, metadata)
+    if data.earlier is not None:
+        start_from(module, data.earlier, Path(config.training.start_from))
+    return module
 
 
 def _seed(seed: int) -> None:

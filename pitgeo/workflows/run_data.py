@@ -11,20 +11,20 @@ from typing import Any
 from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.samples import Samples
 from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.data.transforms.unit_box import extent
-from pitgeo.datasets.folder import MeshSamples
-from pitgeo.datasets.folder.series import SeriesSamples
+from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.graphs.neighbors import spacing
-from pitgeo.models.registry import Shape
+from pitgeo.models.registry import DataSpec
 from pitgeo.workflows.run_folder import read_start
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunData:
     """What a run trains on, as the model takes it.
 
     Args:
@@ -37,34 +37,35 @@ class Parts:
 
     table: FieldTable
     box_scale: float | None
-    samples: Sequence[PointData]
-    held_out: Sequence[PointData]
+    samples: Samples
+    held_out: Samples
     earlier: dict[str, Any] | None
 
 
-def read_parts(config: RunConfig, progress: bool) -> Parts:
+def read_data(config: RunConfig, progress: bool) -> RunData:
     """Read the data of a run, generated first if they are missing; seeds do not matter to them."""
     options, earlier = config.data.options, read_start(config)  # a missing checkpoint is found out first
     if not options.is_ready():
         log.info("The raw files of %s are missing: generating them", config.data.name)
         options.prepare(progress=progress)
     raw, validation = options.training_parts(progress)
-    _check_shared(config, raw)
+    _check_samples(config, raw)
     table = options.table(raw[0])
     _warn_of_loss(config, raw, table)
-    box_scale = box_scale_of(config, raw) if earlier is None else _earlier_scale(config, earlier)
+    box_scale = fit_box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
-    held_out = _transformed(validation, transform, progress) if len(validation) else []
-    return Parts(table, box_scale, samples, held_out, earlier)
+    held_out = _transformed(validation, transform, progress) if len(validation) else validation
+    return RunData(table, box_scale, samples, held_out, earlier)
 
 
-def _warn_of_loss(config: RunConfig, samples: Any, table: FieldTable) -> None:
+def _warn_of_loss(config: RunConfig, samples: Samples, table: FieldTable) -> None:
     """Name the first mesh that must stay where it is, too far away for single precision."""
-    if config.scaling.box == "none" and hasattr(samples, "mesh"):
+    if config.scaling.box == "none":
         number = next((number for number, sample in enumerate(samples) if "origin" in sample), None)
-        if number is not None:
-            table.warn_of_loss(samples.mesh(number))
+        mesh = None if number is None else samples.mesh(number)
+        if mesh is not None:
+            table.warn_of_loss(mesh)
 
 
 def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
@@ -76,15 +77,21 @@ def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:
     return scale
 
 
-def _transformed(samples: Any, transform: Compose, progress: bool) -> Sequence[PointData]:
+def _transformed(samples: Samples, transform: Compose, progress: bool) -> Samples:
     """Samples as the model takes them, in memory, or in that of their data set."""
     ready = samples.with_transform(transform, progress)
-    return ready if isinstance(ready, (SharedMesh, MeshSamples, SeriesSamples)) else list(ready)
+    return ready if ready.keeps_samples else ListedSamples(list(ready))
 
 
-def _check_shared(config: RunConfig, samples: Sequence[PointData]) -> None:
+def _check_samples(config: RunConfig, samples: Samples) -> None:
     """Raise a ``ValueError`` unless samples come as the options of their data set say."""
     options, is_shared = config.data.options, isinstance(samples, SharedMesh)
+    if not isinstance(samples, Samples):
+        raise ValueError(
+            f"Expected {type(options).__name__} of data.name = {config.data.name!r} to give samples of a class derived "
+            f"from pitgeo.datasets.Samples (got {type(samples).__name__}); derive the class from it, or wrap a list in "
+            f"pitgeo.datasets.ListedSamples"
+        )
     if options.is_shared != is_shared:
         raise ValueError(
             f"Expected {type(options).__name__}.is_shared of data.name = {config.data.name!r} to say whether all "
@@ -93,27 +100,27 @@ def _check_shared(config: RunConfig, samples: Sequence[PointData]) -> None:
         )
 
 
-def box_scale_of(config: RunConfig, samples: Sequence[PointData]) -> float | None:
+def fit_box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | None:
     """What positions are divided by; ``None`` if they are not."""
     return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
 
 
-def shape_of(config: RunConfig, samples: Sequence[PointData]) -> Shape:
+def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
     """What a model is built for."""
     meshes = _meshes(samples)
-    few = meshes[:: max(1, len(meshes) // 10)]
+    some = meshes[:: max(1, len(meshes) // 10)]
     sizes, size = set(), 0.0
     for sample in meshes:  # once: large sets prepare a sample anew every time
         sizes.add(int(sample.pos.shape[0]))
         size = max(size, extent([sample]))
     steps = config.data.options.rollout
-    return Shape(
+    return DataSpec(
         in_channels=samples[0].input_dim,
         out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
         dimension=int(samples[0].pos.shape[1]),
-        spacing=statistics.median(spacing(sample.pos) for sample in few),
+        spacing=statistics.median(spacing(sample.pos) for sample in some),
         extent=size,
-        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in few),
+        latent_spacing=statistics.median(spacing(sample.points("latent")[0]) for sample in some),
         steps=steps,
         points=sizes.pop() if len(sizes) == 1 else None,
         is_shared=config.data.options.is_shared,

@@ -1,4 +1,4 @@
-"""The folder of a run: whose results are in it, and whether they may be gone on with."""
+"""The folder of a run: whose results it holds, and whether a run can be resumed from them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pitgeo.config.config import MACHINE, RunConfig, difference, parse_config
+from pitgeo.system.atomic_files import remove_parts
 from pitgeo.training import read_checkpoint
 
 RESULTS = ("best.ckpt", "last.ckpt", "evaluation.json", "ensemble.json")
@@ -33,7 +34,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
     """Make the folder of a run; refuse one that holds another run.
 
     Raises:
-        ValueError: If there are results, and they are neither to be gone on with nor to be deleted; if the run starts
+        ValueError: If there are results, and they are neither to be resumed nor to be deleted; if the run starts
             from one of them; or if there is nothing to test on.
         FileNotFoundError: If there is nothing to resume, or to start from.
     """
@@ -49,8 +50,7 @@ def claim(config: RunConfig, output: Path, resume: bool = False, overwrite: bool
     if resume:
         _check_resume(config, output / "last.ckpt")
         return
-    for part in output.glob(".*.part"):  # of a process that was killed while it wrote
-        part.unlink()
+    remove_parts(output)
     if not overwrite:
         check_free(output)
     if read_start(config) is not None:
@@ -101,19 +101,19 @@ def _check_start(start: Path, output: Path) -> None:
 def _check_resume(config: RunConfig, last: Path) -> None:
     if not last.exists():
         raise FileNotFoundError(f"Expected a checkpoint {last} to resume from (got none); start without 'resume'")
-    facts, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
-    old, new = parse_config(facts["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
+    metadata, config = read_checkpoint(last)["pitgeo"], as_begun(config, last)
+    old, new = parse_config(metadata["config"], source=str(last)).plain(), config.plain()  # with newer keys' defaults
     if keys := difference(old, new, MACHINE):
         changes = ", ".join(f"{key} was {_at(old, key)!r} and is {_at(new, key)!r}" for key in keys)
         raise ValueError(
             f"Expected the configuration that {last} was trained with ({changes}); resume with that one, or start "
             f"another run in another 'output'"
         )
-    _check_split(config, facts.get("split"), last)
+    _check_split(config, metadata.get("split"), last)
 
 
 def as_begun(config: RunConfig, last: Path) -> RunConfig:
-    """The configuration with the geometry inputs that a run began with, where they were left to the data."""
+    """The configuration with the geometry inputs that a run began with, where the configuration says ``"auto"``."""
     options = config.data.options
     if getattr(options, "geometry", ()) != "auto":
         return config
@@ -140,7 +140,7 @@ def _at(table: Any, key: str) -> Any:
     return table
 
 
-def check_places(facts: Mapping[str, Any], last: Path) -> None:
+def check_places(metadata: Mapping[str, Any], last: Path) -> None:
     """Refuse to go on where positions would be moved or scaled otherwise than before.
 
     Raises:
@@ -151,11 +151,11 @@ def check_places(facts: Mapping[str, Any], last: Path) -> None:
         "the data, or the checkpoint named by training.start_from, have changed since; put them back, or start another "
         "run in another 'output'"
     )
-    if (scale := facts["box_scale"]) != before["box_scale"]:
+    if (scale := metadata["box_scale"]) != before["box_scale"]:
         raise ValueError(
             f"Expected positions to be scaled by {before['box_scale']}, as in {last} (got {scale}): {advice}"
         )
-    offsets = [tuple(facts["table"].get("offset", ())) for facts in (before, facts)]
+    offsets = [tuple(metadata["table"].get("offset", ())) for metadata in (before, metadata)]
     if offsets[0] != offsets[1]:
         raise ValueError(
             f"Expected positions to be relative to {offsets[0] or 'the origin'}, as in {last} (got "

@@ -14,7 +14,7 @@ from pitgeo.prediction.ensemble import Ensemble, read_ensemble
 from pitgeo.prediction.predictor import load
 from pitgeo.training import require_one_process, torch_device
 from pitgeo.workflows.run import train
-from pitgeo.workflows.run_data import Parts, read_parts
+from pitgeo.workflows.run_data import RunData, read_data
 from pitgeo.workflows.run_folder import claim, finished
 
 log = logging.getLogger(__name__)
@@ -63,14 +63,14 @@ def train_ensemble(
     was_finished = resume and all(finished(*pair) is not None for pair in zip(configs, folders, strict=True))
 
     @functools.cache
-    def parts() -> Parts:
-        return read_parts(config, progress)
+    def data() -> RunData:
+        return read_data(config, progress)
 
     checkpoints = []
     for number, (own, folder) in enumerate(zip(configs, folders, strict=True)):
         log.info("Member %d of %d, seed %d", number + 1, members, own.training.seed)
         is_begun = resume and (folder / "last.ckpt").exists()
-        checkpoints.append(train(own, folder, is_begun, False, progress, lambda *_: parts()).checkpoint)
+        checkpoints.append(train(own, folder, is_begun, False, progress, lambda *_: data()).checkpoint)
     if was_finished and (result := _finished(output, checkpoints)) is not None:
         log.info("The ensemble in %s has finished already; nothing is left to do", output)
         return result

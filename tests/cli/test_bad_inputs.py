@@ -562,7 +562,7 @@ CASES |= {
     "prediction of NaN": (prediction(lambda desk: desk.spoil(0, "load", np.nan)), ("case_0.vtu", "'load'", "nan")),
     "prediction into the folder of the inputs": (
         prediction(unchanged, more=("--parameters", "table.csv", "--output", "cases")),
-        ("case_0.vtu", "'output'", "overwritten"),
+        ("case_0.vtu", "--output", "overwritten"),
     ),
     "prediction into a file": (
         prediction(unchanged, more=("--parameters", "table.csv", "--output", "table.csv")),
@@ -574,11 +574,11 @@ CASES |= {
     ),
     "steps of a model without": (
         prediction(unchanged, more=("--parameters", "table.csv", "--steps", "3")),
-        ("best.ckpt", "'steps'", "leave"),
+        ("best.ckpt", "--steps", "leave"),
     ),
     "no steps": (
         prediction(unchanged, more=("--parameters", "table.csv", "--steps", "0")),
-        ("'steps'", "leave"),
+        ("--steps", "leave"),
     ),
     "prediction without the parameters": (
         prediction(lambda desk: remove(desk, "table.csv"), more=()),

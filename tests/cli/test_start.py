@@ -12,7 +12,7 @@ import pytest
 
 from pitgeo import train_surrogate
 from pitgeo.cli.main import main
-from pitgeo.config.config import ConfigError
+from pitgeo.config.toml import ConfigError
 from pitgeo.evaluation.evaluation import evaluate
 from pitgeo.workflows.run_folder import check_free
 from tests.datasets.folder.test_auto_geometry import plate

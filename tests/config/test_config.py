@@ -10,7 +10,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.paper.table import BENCHMARKS
-from pitgeo.config.config import ConfigError, RunConfig, difference, load_config, parse_config, schema, to_toml
+from pitgeo.config.config import RunConfig, difference, load_config, parse_config, schema, to_toml
+from pitgeo.config.toml import ConfigError
 from pitgeo.data import PointData
 from pitgeo.graphs.neighbors import quantile
 

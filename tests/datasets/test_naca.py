@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from pitgeo.datasets.naca import FILES, GRID, missing, positions, read, total
-from pitgeo.datasets.own_meshes import OwnMeshes
-from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.datasets.shared_mesh import OwnMeshes, SharedMesh
 from pitgeo.models.registry import PiTOptions
 
 

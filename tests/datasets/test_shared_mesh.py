@@ -6,10 +6,9 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.datasets.fields import Fields
-from pitgeo.datasets.own_meshes import OwnMeshes
-from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.datasets.shared_mesh import OwnMeshes, SharedMesh
 from pitgeo.measures.relative_error import relative_error
-from pitgeo.models.registry import PiTOptions, Shape
+from pitgeo.models.registry import DataSpec, PiTOptions
 from pitgeo.nn import PointwiseMLP
 from pitgeo.testing import assert_dataset
 from pitgeo.training.loader import BatchLoader
@@ -63,7 +62,7 @@ def test_models_give_the_same_for_a_batch_and_for_samples(kind):
     options = PiTOptions(channels=8, heads=2, encoder_quantile=0.2, decoder_quantile=0.5)
     data = shared().with_transform(options.transform())
     torch.manual_seed(0)
-    model = options.build(Shape(5, 2, 2, 0.2, 1.0)) if kind == "pit" else PointwiseMLP(5, 2)
+    model = options.build(DataSpec(5, 2, 2, 0.2, 1.0)) if kind == "pit" else PointwiseMLP(5, 2)
     batch = model(data.batch([0, 3]))
     assert batch.shape == (2, 24, 2)
     assert torch.allclose(batch, torch.stack([model(data[0]), model(data[3])]), atol=1e-5)

@@ -462,18 +462,18 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_files(tmp_path: Path, mon
 
 
 def test_an_interruption_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace, calls = Path.replace, list[str]()
+    replace, calls = os.replace, list[str]()
 
-    def failing(self: Path, target: Path) -> Path:
-        if Path(target).name == FILES[2]:
+    def failing(part: Path, target: Path) -> None:
+        if Path(target).name == FILES[0]:
             raise OSError("no space left on device")
         calls.append(Path(target).name)
-        return replace(self, target)
+        replace(part, target)
 
-    monkeypatch.setattr(Path, "replace", failing)
+    monkeypatch.setattr(os, "replace", failing)
     with pytest.raises(OSError, match="no space"):
         make(tmp_path, 2)
-    assert calls[-2:] == list(FILES[:2])
+    assert set(calls[-len(FILES) + 1 :]) == {*FILES[1:]}
     monkeypatch.undo()
     whole = make(tmp_path, 2)
     assert all(whole.values())

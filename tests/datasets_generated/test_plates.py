@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -417,15 +418,15 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_files(tmp_path: Path, mon
         make(output, 5)
     assert [path.name for path in output.iterdir()] == ["parts"]
     monkeypatch.setattr(plates, "draw_plate", counted)
-    replace = Path.replace
+    replace = os.replace
 
-    def failing(self: Path, target: Path) -> Path:
-        if Path(target).name == file_name(2):
+    def failing(part: Path, target: Path) -> None:
+        if Path(target) == output / file_name(2):
             raise OSError("no space left on device")
-        return replace(self, target)
+        replace(part, target)
 
     with monkeypatch.context() as patch:  # once more, while files are put in place
-        patch.setattr(Path, "replace", failing)
+        patch.setattr(os, "replace", failing)
         with pytest.raises(OSError, match="no space"):
             make(output, 5)
     assert make(output, 5) == whole

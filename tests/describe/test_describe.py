@@ -479,13 +479,13 @@ def test_cells_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(tmp_path, plate(0), plate(1, T=1.5))
-    file = tmp_path / "out" / "facts.json"
+    file = tmp_path / "out" / "description.json"
     assert main(["describe", str(tmp_path / "*.vtu"), "--json", str(file), "--quiet"]) == 0
     out, err = capsys.readouterr()
     assert "point field 'T': missing in 1 of 2 files" in out and out.rstrip().endswith("seed = 0") and not err
-    facts = json.loads(file.read_text())
-    assert facts["points"] == [25, 25] and facts["fields"][1]["files"] == 1
-    assert {"check": "missing", "text": "point field 'T': missing in 1 of 2 files, first 0.vtu"} in facts["findings"]
+    found = json.loads(file.read_text())
+    assert found["points"] == [25, 25] and found["fields"][1]["files"] == 1
+    assert {"check": "missing", "text": "point field 'T': missing in 1 of 2 files, first 0.vtu"} in found["findings"]
     assert main(["describe", str(tmp_path)]) == 0
     assert "2/2" in capsys.readouterr().err
 

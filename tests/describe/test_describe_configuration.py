@@ -57,8 +57,7 @@ def files(kind: str, folder: Path) -> tuple[list[str], dict[str, object]]:
         return [str(folder)], {"parameters": table, "inputs": ["power", "area"], "targets": ["T"]}
     if kind == "cells":
         written(
-            folder,
-            *(replace(plate(k), point_data={}, cell_data={"q": (np.linspace(1, 2 + k, 16),)}) for k in range(6)),
+            folder, *(replace(plate(k), point_data={}, cell_data={"q": (np.linspace(1, 2 + k, 16),)}) for k in range(6))
         )
         return [str(folder)], {"inputs": [], "targets": ["q"]}
     if kind == "points":

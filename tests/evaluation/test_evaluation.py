@@ -16,6 +16,7 @@ from torch import Tensor
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
+from pitgeo.datasets import ListedSamples
 from pitgeo.evaluation import evaluation
 from pitgeo.evaluation.evaluation import evaluate, format_table
 from pitgeo.measures.measures import Measures
@@ -45,8 +46,8 @@ class Options:
     def __init__(self, samples: list[PointData]) -> None:
         self.samples = samples
 
-    def split_samples(self, split: str, progress: bool) -> list[PointData]:
-        return self.samples if split == "test" else []
+    def split_samples(self, split: str, progress: bool) -> ListedSamples:
+        return ListedSamples(self.samples if split == "test" else [])
 
     def split_files(self) -> None:
         return None
@@ -120,7 +121,7 @@ def test_numbers(tmp_path: Path, install: Callable[..., list[PointData]]) -> Non
     assert json.loads((tmp_path / "evaluation.json").read_text()) == result
     pictures = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert pictures == {"fields.png", "latent_mesh.png", "length_scales.png", "loss.png"}
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".part-*"))
     table = format_table(result)
     assert "worst sample 94 (0.05)" in table and result["format"] == 2
     shown = table.splitlines()[4].split()

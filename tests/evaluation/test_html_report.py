@@ -144,7 +144,7 @@ def test_a_report_holds_what_the_run_left(run: Path) -> None:
     assert facts["training time"].endswith(" s") and facts["lowest validation error"].endswith(" at epoch 1")
     assert used_settings((run / "config.toml").read_text()) in page.text
     assert str(result["worst"]["sample_id"]) in page.cells and result["versions"]["torch"] in page.cells
-    assert not list(run.glob("*.part"))
+    assert not list(run.glob(".part-*"))
 
 
 def shown_pictures(page: Page) -> list[Image.Image]:

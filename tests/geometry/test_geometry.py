@@ -10,6 +10,7 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.geometry import GEOMETRY, geometry_components, geometry_values, grid_of, is_geometry
 from pitgeo.geometry.distance import distance_to
 from pitgeo.mesh import Mesh, centroids, read_mesh
+from pitgeo.mesh.cell_types import SHAPES, base
 
 pyvista = pytest.importorskip("pyvista")
 CASES = Path(__file__).parents[3] / "shared" / "cases"
@@ -82,27 +83,20 @@ def test_distance_and_coordinates_in_square_and_cube(mesh):
     assert (geometry_values(mesh, "boundary_distance", "point")[boundary] == 0).all()
 
 
-# Corners, then the middles of these edges. The mean of all nodes of the last three is another than that of the corners.
+# Corners; the middles of the edges follow. The mean of all nodes of the last three is another than that of the corners.
 QUADRATIC = {
-    "triangle6": ([[0, 0], [3, 0], [0, 6]], [(0, 1), (1, 2), (2, 0)]),
-    "pyramid13": (
-        [[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [1, 1, 5]],
-        [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)],
-    ),
-    "wedge15": (
-        [[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 6], [3, 0, 8], [0, 3, 6]],
-        [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)],
-    ),
-    "curved triangle6": ([[0, 0], [3, 0], [0, 6]], [(0, 1), (1, 2), (2, 0)]),
+    "triangle6": [[0, 0], [3, 0], [0, 6]],
+    "pyramid13": [[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [1, 1, 5]],
+    "wedge15": [[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 6], [3, 0, 8], [0, 3, 6]],
+    "curved triangle6": [[0, 0], [3, 0], [0, 6]],
 }
 
 
 @pytest.mark.parametrize("kind", QUADRATIC)
 def test_centers_of_cells_are_the_means_of_their_corners_for_all(kind):
     """Positions of a model, coordinates as inputs, and distances agree, of cells with nodes between their corners."""
-    corners, edges = QUADRATIC[kind]
-    corners = np.array(corners, float)
-    middles = np.array([corners[list(edge)].mean(0) for edge in edges])
+    corners = np.array(QUADRATIC[kind], float)
+    middles = np.array([corners[list(edge)].mean(0) for edge in SHAPES[base(kind.split()[-1])].edges])
     if kind.startswith("curved"):
         middles[1] += 0.4
     points = np.concatenate([corners, middles])
@@ -172,10 +166,7 @@ def test_crack_is_boundary_and_cells_that_share_no_point_are_joined():
 def test_quadratic_solids(kind):
     grid = grid_of(cube(2, kind))
     linear = cube(2, kind).cells[0][1]
-    edges = {"tetra": [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]],
-             "hexahedron": [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4],
-                            [0, 4], [1, 5], [2, 6], [3, 7]]}[kind]  # fmt: skip
-    middles = np.asarray(grid.points)[linear[:, edges]].mean(2).reshape(-1, 3)
+    middles = np.asarray(grid.points)[linear[:, SHAPES[kind].edges]].mean(2).reshape(-1, 3)
     added, number = np.unique(middles, axis=0, return_inverse=True)
     nodes = np.concatenate([linear, len(grid.points) + number.reshape(len(linear), -1)], 1)
     name = {"tetra": "tetra10", "hexahedron": "hexahedron20"}[kind]

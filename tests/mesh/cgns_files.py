@@ -5,23 +5,14 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
+from pitgeo.mesh import read_mesh
+from tests.mesh.helpers import rectangle
+
 TYPES = {"i4": "I4", "i8": "I8", "u4": "U4", "u8": "U8", "f4": "R4", "f8": "R8", "i1": "C1", "c8": "X4", "c16": "X8"}
 
 
 BAR, BAR3, TRI, TRI6, QUAD, QUAD9, TETRA, TETRA10, PYRA = 3, 4, 5, 6, 7, 9, 10, 11, 12
-PYRA14, PENTA, PENTA15, PENTA18, HEXA, HEXA20, HEXA27, MIXED, PYRA13, NGON, NFACE = (
-    13,
-    14,
-    15,
-    16,
-    17,
-    18,
-    19,
-    20,
-    21,
-    22,
-    23,
-)
+PYRA14, PENTA, PENTA15, PENTA18, HEXA, HEXA20, HEXA27, MIXED, PYRA13, NGON, NFACE = range(13, 24)
 """Types of elements."""
 
 
@@ -50,6 +41,12 @@ def write(path, *nodes, order="<", encoding="utf-8", **options):
         file.create_dataset(" hdf5version", data=_letters("HDF5 Version 1.8.17".ljust(33, "\0")))
         for node in (Node("CGNSLibraryVersion", "CGNSLibraryVersion_t", np.array([3.4], "f4")), *nodes):
             _put(file, node, order, encoding, options)
+
+
+def read(path, *children, **options):
+    """The mesh that is read from a file of one base."""
+    write(path, base(*children, **options))
+    return read_mesh(path)
 
 
 def _put(parent, node, order, encoding, options):
@@ -178,12 +175,8 @@ def times(count, *children):
 
 
 def plane(n=4, m=4, x=(0.0, 1.0)):
-    """Points ``[n * m, 2]`` and quadrilaterals of a rectangle, the second axis fastest."""
-    points = np.stack(np.meshgrid(np.linspace(*x, n), np.linspace(0, 1, m), indexing="ij"), -1).reshape(-1, 2)
-    quads = [
-        (i * m + j, (i + 1) * m + j, (i + 1) * m + j + 1, i * m + j + 1) for i in range(n - 1) for j in range(m - 1)
-    ]
-    return points, np.array(quads)
+    """Points and quadrilaterals of a rectangle."""
+    return rectangle(n, m, x)
 
 
 def lattice(*counts):
@@ -194,14 +187,6 @@ def lattice(*counts):
 def flat(values):
     """Values of a structured zone in the order of its points: the first axis fastest."""
     return np.asarray(values).ravel(order="F")
-
-
-def sets(mesh):
-    return {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()}
-
-
-def texts(mesh):
-    return [note.text for note in mesh.notes]
 
 
 def quads(*more, name="Z", shift=0.0, **options):

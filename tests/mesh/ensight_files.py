@@ -2,7 +2,6 @@
 
 import numpy as np
 
-CORNERS = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
 FORMS = ("text", "<", ">", "Fortran<", "Fortran>")
 
 

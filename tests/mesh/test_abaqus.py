@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import centroids, read_mesh, write_mesh
-from pitgeo.mesh.abaqus.elements import EDGES, kind_of
-from pitgeo.mesh.cell_types import CORNERS, VTK_TYPES, base, dimension
+from pitgeo.mesh.abaqus.elements import kind_of
+from pitgeo.mesh.cell_types import CORNERS, SHAPES, VTK_NUMBERS, base, dimension
+from tests.geometry.test_geometry_cells import reference
+from tests.mesh import helpers
+from tests.mesh.helpers import assert_same_data, listed, listed_cells, texts, written
 
 ABAQUS = """*Heading
  a comment, nset=none
@@ -36,50 +39,32 @@ ABAQUS = """*Heading
 """
 
 
+def read(tmp_path, text):
+    return written(tmp_path / "mesh.inp", text)
+
+
 def test_sets_of_abaqus_files(tmp_path):
-    (tmp_path / "mesh.inp").write_text(ABAQUS)
-    mesh = read_mesh(tmp_path / "mesh.inp")
-    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {
+    mesh = read(tmp_path, ABAQUS)
+    assert listed(mesh.point_sets) == {
         "All": [0, 1, 2, 3, 4],
         "Corners": [0, 1, 4],
         "Step": [0, 2, 4],
         "Odd": [0, 1, 3, 4],
     }
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "Right half": [[], [0]],
-        "Left": [[0, 1], []],
-        "Both": [[0, 1], [0]],
-    }
+    assert listed(mesh.cell_sets) == {"Right half": [[], [0]], "Left": [[0, 1], []], "Both": [[0, 1], [0]]}
     assert [note.kind for note in mesh.notes] == ["set left out"] and "'Nowhere'" in mesh.notes[0].text
     for ending in ("vtu", "vtk", "xdmf"):
         write_mesh(tmp_path / f"again.{ending}", mesh)
         again = read_mesh(tmp_path / f"again.{ending}")
         assert not again.point_data and not again.cell_data
-        for name, members in mesh.point_sets.items():
-            assert np.array_equal(again.point_sets[name], members)
-        for name, parts in mesh.cell_sets.items():
-            assert all(np.array_equal(a, b) for a, b in zip(again.cell_sets[name], parts, strict=True))
+        assert_same_data(mesh, again, "point_sets", "cell_sets")
 
 
 def test_a_broken_set_is_one_clear_error(tmp_path):
-    path = tmp_path / "mesh.inp"
-    path.write_text(ABAQUS.replace(" 1, 2, 1", " 1, b, 1"))
     with pytest.raises(
         ValueError, match=r"mesh\.inp: Expected a whole number where 'b' stands .got '1, b, 1' in line 17"
     ):
-        read_mesh(path)
-
-
-def members(sets):
-    return {
-        name: [part.tolist() for part in parts] if isinstance(parts, tuple) else parts.tolist()
-        for name, parts in sets.items()
-    }
-
-
-def written(tmp_path, text):
-    (tmp_path / "mesh.inp").write_text(text)
-    return read_mesh(tmp_path / "mesh.inp")
+        read(tmp_path, ABAQUS.replace(" 1, 2, 1", " 1, b, 1"))
 
 
 ROWS = "*Node\n" + "".join(f"{k + 1}, {k % 5}., {k // 5}.\n" for k in range(15))
@@ -107,23 +92,23 @@ CELLS = "*Element, type=CPS4, elset=All\n" + "".join(
     ],
 )
 def test_members_of_sets(tmp_path, text, expected):
-    mesh = written(tmp_path, ROWS + CELLS + text)
+    mesh = read(tmp_path, ROWS + CELLS + text)
     assert mesh.point_sets["A"].tolist() == expected
 
 
 def test_quoted_names_keep_their_case(tmp_path):
-    mesh = written(
+    mesh = read(
         tmp_path, ROWS + '*Nset, nset="Wall"\n1\n*Nset, nset=WALL\n2\n*Nset, nset=wall\n3\n*Nset, nset=B\n"Wall"\n'
     )
-    assert members(mesh.point_sets) == {"Wall": [0], "WALL": [1, 2], "B": [0]}
+    assert listed(mesh.point_sets) == {"Wall": [0], "WALL": [1, 2], "B": [0]}
 
 
 def test_rows_of_elements(tmp_path):
-    mesh = written(
+    mesh = read(
         tmp_path, ROWS + "*Element, type=CPS4, elset=first\n1, 1, 2, 7, 6\n*Elgen, elset=all\n1, 4, 1, 1, 2, 5, 4\n"
     )
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("quad", QUADS)]
-    assert members(mesh.cell_sets) == {"first": [[0]], "all": [[*range(8)]]}
+    assert listed_cells(mesh) == [("quad", QUADS)]
+    assert listed(mesh.cell_sets) == {"first": [[0]], "all": [[*range(8)]]}
 
 
 def test_a_grid_of_nodes_and_elements_in_space(tmp_path):
@@ -132,7 +117,7 @@ def test_a_grid_of_nodes_and_elements_in_space(tmp_path):
     text = "*NODE\n" + "".join(f"{a}, 0., {y}., {z}.\n{b}, 3.D0, {y}., {z}.\n" for a, b, y, z in ends)
     text += "*NGEN, NSET=low\n1, 7, 2\n17, 11, -2\n*NGEN\n101, 107, 2\n111, 117, 2\n"
     text += "*ELEMENT, TYPE=C3D8R\n5, 1, 3, 13, 11, 101, 103,\n113, 111\n*ELGEN\n5, 3, 2, 10\n"
-    mesh = written(tmp_path, text)
+    mesh = read(tmp_path, text)
     assert sorted(mesh.points.tolist()) == sorted([x, y, z] for x in range(4) for y in (0, 1) for z in (0, 2))
     kind, nodes = mesh.cells[0]
     corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 2], [1, 0, 2], [1, 1, 2], [0, 1, 2]])
@@ -146,48 +131,40 @@ def test_layers_of_elements(tmp_path):
     text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(nodes, 1))
     text += "*Element, type=C3D8\n1, 1, 2, 5, 4, 13, 14, 17, 16\n*Elgen\n1, 2, , , 3, 3, 2, 2, 12, 100\n"
     text += "*Elset, elset=top, generate\n101, 106\n"
-    mesh = written(tmp_path, text)
+    mesh = read(tmp_path, text)
     expected = [[x + 0.5, y + 0.5, z + 0.5] for z in range(2) for y in range(3) for x in range(2)]
     assert np.array_equal(centroids(mesh), expected)
-    assert members(mesh.cell_sets) == {"top": [[*range(6, 12)]]}
+    assert listed(mesh.cell_sets) == {"top": [[*range(6, 12)]]}
 
 
 def test_what_is_given_again_counts_last(tmp_path):
     text = "*Node\n1, 0., 0.\n2, 1., 0.\n3, 1., 1.\n4, 0., 5.\n*Element, type=CPS3\n1, 1, 2, 3\n2, 1, 3, 4\n"
     text += "*Node\n4, 0., 1.\n*Element, type=CPS4\n1, 1, 2, 3, 4\n*Elset, elset=a\n1\n"
-    mesh = written(tmp_path, text)
+    mesh = read(tmp_path, text)
     assert mesh.points.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("triangle", [[0, 2, 3]]),
-        ("quad", [[0, 1, 2, 3]]),
-    ]
-    assert members(mesh.cell_sets) == {"a": [[], [0]]}
+    assert listed_cells(mesh) == [("triangle", [[0, 2, 3]]), ("quad", [[0, 1, 2, 3]])]
+    assert listed(mesh.cell_sets) == {"a": [[], [0]]}
     assert [note.text[:24] for note in mesh.notes] == ["1 nodes given again; of ", "1 elements given again; "]
 
 
 def test_coordinates_that_are_left_out_are_zero(tmp_path):
-    mesh = written(tmp_path, "*Node\n1\n2, 1.\n3, , 2.\n4, 1.5D+1, 0, 3e0,\n5, 1., 1., 1., 0., 0., 1.\n")
+    mesh = read(tmp_path, "*Node\n1\n2, 1.\n3, , 2.\n4, 1.5D+1, 0, 3e0,\n5, 1., 1., 1., 0., 0., 1.\n")
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [0, 2, 0], [15, 0, 3], [1, 1, 1]]
 
 
 def test_lines_of_three_nodes_have_their_middle_last(tmp_path):
-    mesh = written(tmp_path, ROWS + "*Element, type=B22\n1, 1, 2, 3\n*Element, type=B31\n2, 3, 4, 15\n3, 4, 5\n")
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("line3", [[0, 2, 1]]),
-        ("line", [[2, 3], [3, 4]]),
-    ]
+    mesh = read(tmp_path, ROWS + "*Element, type=B22\n1, 1, 2, 3\n*Element, type=B31\n2, 3, 4, 15\n3, 4, 5\n")
+    assert listed_cells(mesh) == [("line3", [[0, 2, 1]]), ("line", [[2, 3], [3, 4]])]
     assert [note.kind for note in mesh.notes] == ["orientation"]
 
 
 def test_springs_and_masses_are_left_out(tmp_path):
     text = ROWS + CELLS + "*Element, type=MASS, elset=m\n90, 1\n*Element, type=SPRINGA, elset=m\n91, 1, 15\n"
     text += "*Element, type=CONN3D2\n92, , 4\n*Elset, elset=both\n8, 90, 91\n"
-    mesh = written(tmp_path, text)
+    mesh = read(tmp_path, text)
     assert mesh.number_of_cells == 8
-    assert members(mesh.cell_sets) == {"All": [[*range(8)]], "m": [[]], "both": [[7]]}
-    assert [note.text for note in mesh.notes] == [
-        f"1 elements {name} left out" for name in ("MASS", "SPRINGA", "CONN3D2")
-    ]
+    assert listed(mesh.cell_sets) == {"All": [[*range(8)]], "m": [[]], "both": [[7]]}
+    assert texts(mesh) == [f"1 elements {name} left out" for name in ("MASS", "SPRINGA", "CONN3D2")]
 
 
 PART = """*Part, name=Plate
@@ -216,17 +193,14 @@ def test_instances_of_parts(tmp_path):
     text += (
         "*Elset, elset=E, instance=I-2\n1\n*Surface, type=ELEMENT, name=Top\nE, SPOS\n*End Assembly\n*Step\n*End Step\n"
     )
-    mesh = written(tmp_path, text)
+    mesh = read(tmp_path, text)
     assert np.allclose(
         mesh.points,
         [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [10, 0, 0], [10, 1, 0], [9, 1, 0], [9, 0, 0], [7, 7, 7]],
         atol=1e-14,
     )
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("quad", [[0, 1, 2, 3]]),
-        ("quad", [[4, 5, 6, 7]]),
-    ]
-    assert members(mesh.point_sets) == {
+    assert listed_cells(mesh) == [("quad", [[0, 1, 2, 3]]), ("quad", [[4, 5, 6, 7]])]
+    assert listed(mesh.point_sets) == {
         "I-1.Set-1": [0],
         "own": [1],
         "I-2.Set-1": [4],
@@ -234,9 +208,9 @@ def test_instances_of_parts(tmp_path):
         "mix": [3, 4, 8],
         "Top": [4, 5, 6, 7],
     }
-    assert members(mesh.cell_sets) == {"I-1.Skin": [[0], []], "I-2.Skin": [[], [0]], "E": [[], [0]]}
+    assert listed(mesh.cell_sets) == {"I-1.Skin": [[0], []], "I-2.Skin": [[], [0]], "E": [[], [0]]}
     assert mesh.notes[0].text == "the part Unused left out, of which there is no *INSTANCE"
-    assert members(written(tmp_path, PART).point_sets) == {"Set-1": [0]}
+    assert listed(read(tmp_path, PART).point_sets) == {"Set-1": [0]}
 
 
 @pytest.mark.parametrize(
@@ -280,7 +254,7 @@ def test_instances_of_parts(tmp_path):
 )
 def test_what_is_not_followed_is_refused(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
-        written(tmp_path, text)
+        read(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'mesh.inp'}: Expected ")
 
 
@@ -289,7 +263,7 @@ def test_damaged_files_end_in_a_refusal(tmp_path):
     for length in range(len(text)):
         for damaged in (text[:length], text[:length] + "99" + text[length:], text[:length] + text[length + 1 :]):
             try:
-                mesh = written(tmp_path, damaged or " ")
+                mesh = read(tmp_path, damaged or " ")
             except ValueError as error:
                 assert "Expected " in str(error)
             else:
@@ -339,7 +313,7 @@ def test_meshes_of_gmsh(tmp_path, kind, order):
     corners = CORNERS[base(name)]
     theirs = np.array([where[tag] for tag in nodes[0].tolist()]).reshape(-1, width, 3)[:, :corners]
     assert np.allclose(mesh.points_in_space()[cells[:, :corners]], theirs, atol=1e-12)
-    number = next(number for number, other in VTK_TYPES.items() if other == name)
+    number = VTK_NUMBERS[name]
     rows = np.insert(cells, 0, width, axis=1).ravel()
     grid = pyvista.UnstructuredGrid(rows, [number] * len(cells), mesh.points_in_space())
     sizes = grid.compute_cell_sizes(length=False)
@@ -359,7 +333,7 @@ def test_meshes_of_gmsh(tmp_path, kind, order):
 
 
 def test_files_of_avs_are_left_to_another_reader(tmp_path):
-    mesh = written(tmp_path, "# AVS\n4 2 0 0 0\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n1 1 tri 1 2 3\n2 1 tri 1 3 4\n")
+    mesh = read(tmp_path, "# AVS\n4 2 0 0 0\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n1 1 tri 1 2 3\n2 1 tri 1 3 4\n")
     assert mesh.points.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
     assert mesh.cells[0][1].tolist() == [[0, 1, 2], [0, 2, 3]]
 
@@ -396,30 +370,48 @@ def test_types_that_are_not_known(name):
         kind_of(name, 7, name)
 
 
-BODIES = {
-    "C3D10": [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
-    "C3D15": [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1)],
-    "C3D20": [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)],
-}
 SIDES = {  # corners of a side by the manual's numbers
     "C3D10": [(1, 2, 3), (1, 4, 2), (2, 4, 3), (3, 4, 1)],
     "C3D15": [(1, 2, 3), (4, 6, 5), (1, 4, 5, 2), (2, 5, 6, 3), (3, 6, 4, 1)],
     "C3D20": [(1, 2, 3, 4), (5, 8, 7, 6), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 8, 4), (4, 8, 5, 1)],
 }
+SIDES["C3D27"] = SIDES["C3D20"]
 
 
-@pytest.mark.parametrize("name", BODIES)
-def test_sides_of_bodies_are_the_nodes_in_their_plane(tmp_path, name):
-    corners = np.array(BODIES[name], float)
-    positions = np.concatenate([corners, [corners[list(ends)].mean(0) for ends in EDGES[base(kind_of(name, 1, ""))]]])
+def body(name):
+    """Corners and all nodes of an element in the order of the manual."""
+    shape = base(kind_of(name, 1, ""))
+    corners = np.array(helpers.CORNERS[shape], float)
+    middles = [corners[list(ends)].mean(0) for ends in SHAPES[shape].edges]
+    if name == "C3D27":  # the center, then those of the sides
+        middles += [corners.mean(0), *(corners[np.array(side) - 1].mean(0) for side in SIDES[name])]
+    return corners, np.concatenate([corners, middles])
+
+
+def element(name, positions):
     text = "*Node\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(positions.tolist(), 1))
-    text += f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n"
-    text += "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))
-    mesh = written(tmp_path, text)
+    return text + f"*Element, type={name}\n1, {', '.join(map(str, range(1, len(positions) + 1)))}\n".replace(
+        ", 17,", ", 17,\n"
+    )
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_sides_of_bodies_are_the_nodes_in_their_plane(tmp_path, name):
+    corners, positions = body(name)
+    text = "".join(f"*Surface, name=S{k}\n1, S{k}\n" for k in range(1, len(SIDES[name]) + 1))
+    mesh = read(tmp_path, element(name, positions) + text)
     for k, side in enumerate(SIDES[name], 1):
         a, b, c = corners[[number - 1 for number in side[:3]]]
         is_on = np.abs((positions - a) @ np.cross(b - a, c - a)) < 1e-12
         assert mesh.point_sets[f"S{k}"].tolist() == np.flatnonzero(is_on).tolist()
+
+
+def test_bodies_of_27_nodes_are_in_the_order_of_vtk_or_refused(tmp_path):
+    _, positions = body("C3D27")
+    ((kind, nodes),) = (mesh := read(tmp_path, element("C3D27", positions))).cells
+    assert kind == "hexahedron27" and np.array_equal(mesh.points[nodes[0]], reference(VTK_NUMBERS[kind]))
+    with pytest.raises(ValueError, match="Expected the nodes of elements C3D27 in the order of Abaqus"):
+        read(tmp_path, element("C3D27", positions[[*range(20), *range(21, 27), 20]]))
 
 
 def test_surfaces_that_are_not_sets_are_left_out(tmp_path):
@@ -428,6 +420,6 @@ def test_surfaces_that_are_not_sets_are_left_out(tmp_path):
         + CELLS
         + "*Surface, name=free\nAll,\n*Surface, name=odd\nAll, S9\n*Surface, name=all, combine=union\nfree, odd\n"
     )
-    mesh = written(tmp_path, text + "*Nset, nset=T\n1\n*Surface, name=T\n8, S3\n")
-    assert members(mesh.point_sets) == {"T": [0], "T (surface)": [13, 14]}
+    mesh = read(tmp_path, text + "*Nset, nset=T\n1\n*Surface, name=T\n8, S3\n")
+    assert listed(mesh.point_sets) == {"T": [0], "T (surface)": [13, 14]}
     assert [note.kind for note in mesh.notes] == [*["surface left out"] * 3, "surface"]

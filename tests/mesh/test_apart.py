@@ -10,7 +10,7 @@ import pytest
 from pitgeo.mesh import apart, read_mesh
 from pitgeo.mesh.apart import read_apart
 from pitgeo.mesh.errors import UnreadableError
-from pitgeo.mesh.reading import read_here
+from pitgeo.mesh.reading import read_with
 
 POLYDATA = """<VTKFile type="PolyData" version="0.1"><PolyData>
 <Piece NumberOfPoints="4" NumberOfVerts="0" NumberOfLines="0" NumberOfStrips="0" NumberOfPolys="1">
@@ -29,10 +29,10 @@ def polydata(tmp_path):
 
 
 def test_what_comes_back_is_what_the_file_holds(polydata, tmp_path, monkeypatch):
-    here, there = read_here("VTK", polydata), read_apart(read_here, "VTK", polydata)
-    assert np.array_equal(there.points, [[0, 0], [1, 0], [1, 1], [0, 1]]) and there.path == polydata
-    assert np.array_equal(there.point_data["T"], [0, 1, 2, 3])
-    assert [kind for kind, _ in there.cells] == ["quad"] and there.notes == here.notes
+    direct, separate = read_with("VTK", polydata), read_apart(read_with, "VTK", polydata)
+    assert np.array_equal(separate.points, [[0, 0], [1, 0], [1, 1], [0, 1]]) and separate.path == polydata
+    assert np.array_equal(separate.point_data["T"], [0, 1, 2, 3])
+    assert [kind for kind, _ in separate.cells] == ["quad"] and separate.notes == direct.notes
     number = apart._process.pid
     monkeypatch.chdir(tmp_path)
     assert read_mesh("mesh.vtp").point_data.keys() == {"T"} and apart._process.pid == number
@@ -54,7 +54,7 @@ def test_a_reader_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     (tmp_path / "a.mdpa").write_text("Begin Nodes\n 1 0.0 0.0 0.0\n 2 1.0 0.0 0.0\n")
     monkeypatch.setattr(apart, "SECONDS", 1.0)
     with pytest.raises(UnreadableError, match="does not come to an end within 1 s"):
-        read_apart(read_here, "meshio", tmp_path / "a.mdpa")
+        read_apart(read_with, "meshio", tmp_path / "a.mdpa")
 
 
 def test_other_errors_are_those_of_the_reader(tmp_path):

@@ -4,49 +4,34 @@ import h5py
 import numpy as np
 import pytest
 
-from pitgeo.mesh import Mesh, read_mesh
-from tests.mesh.cgns_files import (
-    BAR,
-    MIXED,
-    NGON,
-    QUAD,
-    base,
-    condition,
-    conditions,
-    lattice,
-    patch,
-    plane,
-    rind,
-    section,
-    solution,
-    write,
-    zone,
-)
+from pitgeo.mesh import read_mesh
+from tests.mesh import cgns_files as cgns
+from tests.mesh.helpers import is_read, refused
 
 
 def small(path):
     """A file of an unstructured zone with sections of every sort, and of a structured one."""
-    points, quads = plane(3, 3)
-    table = np.concatenate([[QUAD, *(row + 1)] for row in quads[2:]])
-    held = zone(
+    points, quads = cgns.plane(3, 3)
+    table = np.concatenate([[cgns.QUAD, *(row + 1)] for row in quads[2:]])
+    held = cgns.zone(
         "Z",
         points,
-        section("Cells", QUAD, 1, quads[:1]),
-        section("More", NGON, 2, quads[1] + 1, count=1, offsets=[0, 4]),
-        section("Mixed", MIXED, 3, table, count=2),
-        section("Edges", BAR, 5, [(0, 1), (1, 2)]),
-        conditions(
-            condition("wall", patch("PointRange", [5, 6]), location="EdgeCenter"),
-            condition("points", patch("PointList", [1, 2]), family="far"),
+        cgns.section("Cells", cgns.QUAD, 1, quads[:1]),
+        cgns.section("More", cgns.NGON, 2, quads[1] + 1, count=1, offsets=[0, 4]),
+        cgns.section("Mixed", cgns.MIXED, 3, table, count=2),
+        cgns.section("Edges", cgns.BAR, 5, [(0, 1), (1, 2)]),
+        cgns.conditions(
+            cgns.condition("wall", cgns.patch("PointRange", [5, 6]), location="EdgeCenter"),
+            cgns.condition("points", cgns.patch("PointList", [1, 2]), family="far"),
         ),
-        solution("S", {"T": points[:, 0], "U": np.arange(9, dtype="i4")}),
-        solution("C", {"Heat": np.arange(4.0)}, location="CellCenter"),
+        cgns.solution("S", {"T": points[:, 0], "U": np.arange(9, dtype="i4")}),
+        cgns.solution("C", {"Heat": np.arange(4.0)}, location="CellCenter"),
         cells=4,
     )
-    grid = lattice(3, 2) + np.array([5, 0])
-    faces = conditions(condition("end", patch("PointRange", [[1, 1], [1, 1]]), location="IFaceCenter"))
-    other = zone("Y", grid, faces, solution("S", {"T": grid[..., 0]}, rind(0, 0, 0, 0)))
-    write(path, base(held, other, cells=2, space=2))
+    grid = cgns.lattice(3, 2) + np.array([5, 0])
+    faces = cgns.conditions(cgns.condition("end", cgns.patch("PointRange", [[1, 1], [1, 1]]), location="IFaceCenter"))
+    other = cgns.zone("Y", grid, faces, cgns.solution("S", {"T": grid[..., 0]}, cgns.rind(0, 0, 0, 0)))
+    cgns.write(path, cgns.base(held, other, cells=2, space=2))
     return path
 
 
@@ -102,24 +87,18 @@ def hollow(node, count, **options):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put("Z/Cells/ElementRange", [1, 3]), "Expected 3 x 4 nodes of elements (got 4 in Base/Z/Cells/ElementConn"),
-        (put("Z/Cells/ElementRange", [0, 0]), "Expected a range of elements from 1 on (got 0 to 0 in Base/Z/Cells)"),
+        (put("Z/Cells/ElementRange", [1, 3]), "3 x 4 nodes of elements (got 4 in Base/Z/Cells/ElementConn"),
+        (put("Z/Cells/ElementRange", [0, 0]), "a range of elements from 1 on (got 0 to 0 in Base/Z/Cells)"),
         (put("Z/Cells/ElementRange", [1, 2**62], "i8"), "nodes of elements (got 4 in Base/Z/Cells"),
-        (put("Z/Cells/ElementRange", [2, 2]), "Expected every element in one section (got number 2 in 'Cells' and 'M"),
-        (
-            put("Z/Cells/ElementRange", [1, 2, 3]),
-            "Expected 2 whole numbers (got 3 values in Base/Z/Cells/ElementRange)",
-        ),
-        (
-            put("Z/Cells/ElementRange", [1.0, 2.0], "f8"),
-            "Expected 2 whole numbers (got 2 other values in Base/Z/Cells/",
-        ),
-        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 10]), "Expected nodes of elements from 1 to 9 (got number 10 in"),
-        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 0]), "Expected nodes of elements from 1 to 9 (got number 0 in"),
-        (put("Z/Cells/ElementConnectivity", [1, 2, 3, -7]), "Expected nodes of elements from 1 to 9 (got number -7 in"),
-        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 2**63], "u8"), "Expected nodes of elements from 1 to 9 (got num"),
-        (delete("Z/Cells/ElementConnectivity"), "Expected a node 'ElementConnectivity' (got none in Base/Z/Cells)"),
-        (put("Z/Cells", [28, 0]), "Expected elements of first or second order (got the type 28 in Base/Z/Cells)"),
+        (put("Z/Cells/ElementRange", [2, 2]), "every element in one section (got number 2 in 'Cells' and 'M"),
+        (put("Z/Cells/ElementRange", [1, 2, 3]), "2 whole numbers (got 3 values in Base/Z/Cells/ElementRange)"),
+        (put("Z/Cells/ElementRange", [1.0, 2.0], "f8"), "2 whole numbers (got 2 other values in Base/Z/Cells/"),
+        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 10]), "nodes of elements from 1 to 9 (got number 10 in"),
+        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 0]), "nodes of elements from 1 to 9 (got number 0 in"),
+        (put("Z/Cells/ElementConnectivity", [1, 2, 3, -7]), "nodes of elements from 1 to 9 (got number -7 in"),
+        (put("Z/Cells/ElementConnectivity", [1, 2, 3, 2**63], "u8"), "nodes of elements from 1 to 9 (got num"),
+        (delete("Z/Cells/ElementConnectivity"), "a node 'ElementConnectivity' (got none in Base/Z/Cells)"),
+        (put("Z/Cells", [28, 0]), "elements of first or second order (got the type 28 in Base/Z/Cells)"),
         (
             put("Z/Mixed/ElementConnectivity", [7, 1, 2, 3, 4, 99, 1, 2, 3, 4]),
             "before the nodes of every element (got 99",
@@ -132,63 +111,42 @@ def hollow(node, count, **options):
             put("Z/Mixed/ElementConnectivity", [7, 1, 2, 3, 4, 7, 1, 2, 3, 4, 5]),
             "2 elements (got 1 numbers more in Bas",
         ),
-        (put("Z/Mixed/ElementRange", [3, 2**60], "i8"), "Expected nodes of 1,152,921,504,606,846,974 elements (got 10"),
-        (
-            put("Z/More/ElementStartOffset", [0, 5]),
-            "Expected offsets that grow by 3 or more, from 0 to 4 (got others in",
-        ),
-        (put("Z/More/ElementStartOffset", [0, 2, 4]), "Expected 2 whole numbers (got 3 values in Base/Z/More/"),
-        (put("Z", [[10], [4], [0]]), "Expected 10 values (got 9 in Base/Z/GridCoordinates/CoordinateX)"),
-        (put("Z", [[9], [6 + 1], [0]]), "Expected 7 cells, as the zone says (got 4 in its sections in Base/Z)"),
+        (put("Z/Mixed/ElementRange", [3, 2**60], "i8"), "nodes of 1,152,921,504,606,846,974 elements (got 10"),
+        (put("Z/More/ElementStartOffset", [0, 5]), "offsets that grow by 3 or more, from 0 to 4 (got others in"),
+        (put("Z/More/ElementStartOffset", [0, 2, 4]), "2 whole numbers (got 3 values in Base/Z/More/"),
+        (put("Z", [[10], [4], [0]]), "10 values (got 9 in Base/Z/GridCoordinates/CoordinateX)"),
+        (put("Z", [[9], [6 + 1], [0]]), "7 cells, as the zone says (got 4 in its sections in Base/Z)"),
         (put("Z", [[2**62], [4], [0]], "i8"), "values (got 9 in Base/Z/GridCoordinates/CoordinateX)"),
-        (put("Z", [[-9], [4], [0]]), "Expected one vertex or more (got (-9,) vertices and (4,) cells in Base/Z)"),
-        (
-            put("Y", [[3, 2], [2, 2], [0, 0]]),
-            "Expected one cell less than (3, 2) vertices along every axis (got (2, 2)",
-        ),
-        (put("Y", [[2, 3], [1, 2], [0, 0]]), "Expected 2x3 values (got 3x2 in Base/Y/GridCoordinates/CoordinateX)"),
-        (
-            put("Z/ZoneType", letters("UserDefined")),
-            "Expected a zone that is structured or unstructured (got 'UserDefi",
-        ),
-        (put("", [4, 4]), "Expected cells of 1 to 3 dimensions in as many or more (got 4 in 4 in Base)"),
+        (put("Z", [[-9], [4], [0]]), "one vertex or more (got (-9,) vertices and (4,) cells in Base/Z)"),
+        (put("Y", [[3, 2], [2, 2], [0, 0]]), "one cell less than (3, 2) vertices along every axis (got (2, 2)"),
+        (put("Y", [[2, 3], [1, 2], [0, 0]]), "2x3 values (got 3x2 in Base/Y/GridCoordinates/CoordinateX)"),
+        (put("Z/ZoneType", letters("UserDefined")), "a zone that is structured or unstructured (got 'UserDefi"),
+        (put("", [4, 4]), "cells of 1 to 3 dimensions in as many or more (got 4 in 4 in Base)"),
         (
             rename("Z/GridCoordinates/CoordinateX", "CoordinateR"),
-            "Expected CoordinateX, CoordinateY (got CoordinateR, CoordinateY in Base/Z/G",
+            "CoordinateX, CoordinateY (got CoordinateR, CoordinateY in Base/Z/G",
         ),
         (
             delete("Z/GridCoordinates/CoordinateX"),
-            "Expected CoordinateX, CoordinateY (got CoordinateY in Base/Z/GridCoordinates); convert the",
+            "CoordinateX, CoordinateY (got CoordinateY in Base/Z/GridCoordinates); convert the",
         ),
-        (delete("Z/GridCoordinates"), "Expected coordinates (got none in Base/Z)"),
-        (
-            put("Z/GridCoordinates/CoordinateX", [np.nan] * 9),
-            "Expected finite coordinates (got [nan, 0.0, 0.0] in Base/",
-        ),
+        (delete("Z/GridCoordinates"), "coordinates (got none in Base/Z)"),
+        (put("Z/GridCoordinates/CoordinateX", [np.nan] * 9), "finite coordinates (got [nan, 0.0, 0.0] in Base/"),
         (
             put("Z/ZoneBC/wall/PointRange", [[5], [7]]),
             "in a section (got 1 that are in none in Base/Z/ZoneBC/wall/Point",
         ),
         (put("Z/ZoneBC/wall/PointRange", [[5], [2**60]], "i8"), "in none in Base/Z/ZoneBC/wall/PointRange)"),
-        (
-            put("Z/ZoneBC/wall/GridLocation", letters("Nowhere")),
-            "Expected one of Vertex, CellCenter, FaceCenter, IFaceC",
-        ),
-        (put("Z/ZoneBC/points/PointList", [[1], [10]]), "Expected numbers from 1 to 9 (got [1] to [10] in Base/Z/Z"),
-        (
-            put("Y/ZoneBC/end/PointRange", [[1, 1], [9, 1]]),
-            "Expected numbers from 1 to 3, 2 (got [1 1] to [9 1] in Bas",
-        ),
-        (put("Y/ZoneBC/end/PointRange", [1, 1, 1]), "Expected two rows of 2 numbers (got 3 numbers in Base/Y/ZoneBC/"),
-        (put("Z/S/T", np.zeros(8)), "Expected 9 values (got 8 in Base/Z/S/T)"),
-        (put("Z/C/Heat", np.zeros(6)), "Expected 4 values (got 6 in Base/Z/C/Heat)"),
-        (put("Y/S/Rind", [1, 1, 0, 0]), "Expected 5x2 values (got 3x2 in Base/Y/S/T)"),
-        (put("Y/S/Rind", [-1, 1, 0, 0]), "Expected a number of rind planes (got [-1, 1, 0, 0] in Base/Y/S/Rind)"),
-        (hollow("Z/S/T", 9, chunks=(9,)), "Expected 72 bytes of values (got 0 in Base/Z/S/T); the file is damaged"),
-        (
-            hollow("Z/Cells/ElementConnectivity", 10**13, chunks=(10**6,)),
-            "Expected 1 x 4 nodes of elements (got 10,000",
-        ),
+        (put("Z/ZoneBC/wall/GridLocation", letters("Nowhere")), "one of Vertex, CellCenter, FaceCenter, IFaceC"),
+        (put("Z/ZoneBC/points/PointList", [[1], [10]]), "numbers from 1 to 9 (got [1] to [10] in Base/Z/Z"),
+        (put("Y/ZoneBC/end/PointRange", [[1, 1], [9, 1]]), "numbers from 1 to 3, 2 (got [1 1] to [9 1] in Bas"),
+        (put("Y/ZoneBC/end/PointRange", [1, 1, 1]), "two rows of 2 numbers (got 3 numbers in Base/Y/ZoneBC/"),
+        (put("Z/S/T", np.zeros(8)), "9 values (got 8 in Base/Z/S/T)"),
+        (put("Z/C/Heat", np.zeros(6)), "4 values (got 6 in Base/Z/C/Heat)"),
+        (put("Y/S/Rind", [1, 1, 0, 0]), "5x2 values (got 3x2 in Base/Y/S/T)"),
+        (put("Y/S/Rind", [-1, 1, 0, 0]), "a number of rind planes (got [-1, 1, 0, 0] in Base/Y/S/Rind)"),
+        (hollow("Z/S/T", 9, chunks=(9,)), "72 bytes of values (got 0 in Base/Z/S/T); the file is damaged"),
+        (hollow("Z/Cells/ElementConnectivity", 10**13, chunks=(10**6,)), "1 x 4 nodes of elements (got 10,000"),
         (hollow("Z/Mixed/ElementConnectivity", 10**13, chunks=(10**6,)), "bytes of values (got 0 in Base/Z/Mixed/El"),
         (hollow("Z/ZoneBC/points/PointList", 10**13, chunks=(10**6,)), "bytes of values (got 0 in Base/Z/ZoneBC/p"),
     ],
@@ -197,9 +155,7 @@ def test_refusals_name_the_node(change, message, tmp_path):
     path = small(tmp_path / "x.cgns")
     with h5py.File(path, "r+") as file:
         change(file)
-    with pytest.raises(ValueError) as caught:
-        read_mesh(path)
-    assert str(caught.value).startswith(f"{path}: Expected ") and message in str(caught.value)
+    refused(path, message)
 
 
 @pytest.mark.parametrize(
@@ -238,9 +194,8 @@ def test_links_in_a_circle_are_refused(tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_bytes_end_in_a_refusal_or_a_mesh(seed, tmp_path):
-    whole = small(tmp_path / "x.cgns").read_bytes()
-    random = np.random.default_rng(seed)
-    read = 0
+    whole, random = small(tmp_path / "x.cgns").read_bytes(), np.random.default_rng(seed)
+    path, read = tmp_path / "damaged.cgns", 0
     for _ in range(50):
         content = bytearray(whole)
         if random.random() < 0.2:
@@ -248,14 +203,6 @@ def test_damaged_bytes_end_in_a_refusal_or_a_mesh(seed, tmp_path):
         else:
             for place in random.integers(len(content), size=random.integers(1, 30)):
                 content[place] = random.integers(256)
-        path = tmp_path / "damaged.cgns"
         path.write_bytes(content)
-        try:
-            mesh = read_mesh(path)
-        except ValueError as error:
-            assert str(error).startswith(f"{path}: Expected ")
-            assert "a mesh file that" not in str(error)  # said of errors that nobody put into words
-        else:
-            assert isinstance(mesh, Mesh)
-            read += 1
+        read += is_read(path, "a mesh file that")  # said of errors that nobody put into words
     assert read < 50

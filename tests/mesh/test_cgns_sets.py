@@ -6,29 +6,13 @@ import pytest
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import centroids, read_mesh, write_mesh
-from tests.mesh.cgns_files import (
-    BAR,
-    HEXA,
-    QUAD,
-    Node,
-    base,
-    condition,
-    conditions,
-    lattice,
-    patch,
-    plane,
-    section,
-    sets,
-    solution,
-    texts,
-    write,
-    zone,
-)
+from tests.mesh import cgns_files as cgns
+from tests.mesh.helpers import listed, texts
 
 
 def test_faces_and_their_conditions_share_the_points_of_the_zone(tmp_path):
     """A wedge of hexahedra whose four patches are sections of faces: 3,750 points, however often they are listed."""
-    points = lattice(25, 2, 75)
+    points = cgns.lattice(25, 2, 75)
     number = np.arange(3750).reshape(25, 2, 75)
     ring = [(0, 0), (1, 0), (1, 1), (0, 1)]
 
@@ -38,14 +22,17 @@ def test_faces_and_their_conditions_share_the_points_of_the_zone(tmp_path):
 
     cells = np.stack([number[i : 24 + i, j : 1 + j, k : 74 + k].ravel() for k in (0, 1) for i, j in ring], 1)
     patches = {"lower": number[:, :, 0], "upper": number[:, :, -1], "in": number[0], "out": number[-1]}
-    first, held, named = len(cells) + 1, [section("Hexa", HEXA, 1, cells)], []
+    first, held, named = len(cells) + 1, [cgns.section("Hexa", cgns.HEXA, 1, cells)], []
     for name, of in patches.items():
         rows = faces(of)
-        held.append(section(f"{name} faces", QUAD, first, rows))
-        named.append(condition(name, patch("PointRange", [first, first + len(rows) - 1]), location="FaceCenter"))
+        held.append(cgns.section(f"{name} faces", cgns.QUAD, first, rows))
+        named.append(
+            cgns.condition(name, cgns.patch("PointRange", [first, first + len(rows) - 1]), location="FaceCenter")
+        )
         first += len(rows)
-    write(tmp_path / "w.cgns", base(zone("wedge", points.reshape(-1, 3), *held, conditions(*named), cells=len(cells))))
-    mesh = read_mesh(tmp_path / "w.cgns")
+    mesh = cgns.read(
+        tmp_path / "w.cgns", cgns.zone("wedge", points.reshape(-1, 3), *held, cgns.conditions(*named), cells=len(cells))
+    )
     assert len(mesh.points) == 3750 and [len(nodes) for _, nodes in mesh.cells] == [24 * 74, 24, 24, 74, 74]
     assert np.allclose(geometry_values(mesh, "boundary_distance:lower", "point").ravel(), mesh.points[:, 2])
     assert np.allclose(
@@ -54,24 +41,23 @@ def test_faces_and_their_conditions_share_the_points_of_the_zone(tmp_path):
 
 
 def test_boundary_conditions_of_structured_zones(tmp_path):
-    points = lattice(4, 3, 5)
-    held = conditions(
-        condition("i low", patch("PointRange", [[1, 1, 1], [1, 3, 5]])),
-        condition("j high", patch("PointRange", [[1, 3, 1], [3, 3, 4]]), location="JFaceCenter"),
-        condition("k high, half", patch("PointRange", [[1, 1, 5], [3, 1, 5]]), location="FaceCenter"),
-        condition("listed", patch("PointList", [[4, 1, 1], [4, 2, 1]]), location="FaceCenter", family="far"),
-        condition("points", patch("PointList", [[1, 1, 1], [4, 3, 5]]), location="Vertex", family="far"),
-        condition("cells", patch("PointRange", [[1, 1, 1], [3, 1, 1]]), location="CellCenter"),
-        condition("unclear", patch("PointRange", [[1, 1, 1], [1, 1, 4]]), location="FaceCenter"),
-        condition(
+    points = cgns.lattice(4, 3, 5)
+    held = cgns.conditions(
+        cgns.condition("i low", cgns.patch("PointRange", [[1, 1, 1], [1, 3, 5]])),
+        cgns.condition("j high", cgns.patch("PointRange", [[1, 3, 1], [3, 3, 4]]), location="JFaceCenter"),
+        cgns.condition("k high, half", cgns.patch("PointRange", [[1, 1, 5], [3, 1, 5]]), location="FaceCenter"),
+        cgns.condition("listed", cgns.patch("PointList", [[4, 1, 1], [4, 2, 1]]), location="FaceCenter", family="far"),
+        cgns.condition("points", cgns.patch("PointList", [[1, 1, 1], [4, 3, 5]]), location="Vertex", family="far"),
+        cgns.condition("cells", cgns.patch("PointRange", [[1, 1, 1], [3, 1, 1]]), location="CellCenter"),
+        cgns.condition("unclear", cgns.patch("PointRange", [[1, 1, 1], [1, 1, 4]]), location="FaceCenter"),
+        cgns.condition(
             "clear",
-            patch("PointRange", [[1, 1, 1], [1, 1, 4]]),
-            Node("InwardNormalIndex", "InwardNormalIndex_t", np.array([0, 1, 0], "i4")),
+            cgns.patch("PointRange", [[1, 1, 1], [1, 1, 4]]),
+            cgns.Node("InwardNormalIndex", "InwardNormalIndex_t", np.array([0, 1, 0], "i4")),
             location="FaceCenter",
         ),
     )
-    write(tmp_path / "x.cgns", base(zone("Z", points, held)))
-    mesh = read_mesh(tmp_path / "x.cgns")
+    mesh = cgns.read(tmp_path / "x.cgns", cgns.zone("Z", points, held))
     found = {name: mesh.points[members] for name, members in mesh.point_sets.items()}
 
     def inside(**limits):
@@ -89,7 +75,7 @@ def test_boundary_conditions_of_structured_zones(tmp_path):
         "far": [[0, 0, 0], [3, 0, 0], [3, 1, 0], [3, 2, 0], [3, 0, 1], [3, 1, 1], [3, 2, 1], [3, 2, 4]],
         "clear": inside(i=(0, 1), j=(0, 0)),
     }
-    assert sets(mesh) == {"cells": [[0, 1, 2]]}
+    assert listed(mesh.cell_sets) == {"cells": [[0, 1, 2]]}
     assert texts(mesh) == ["the boundary condition 'unclear' is left out: which faces it names cannot be told"]
     distance = geometry_values(mesh, "boundary_distance:i low", "point").ravel()
     assert np.allclose(distance, mesh.points[:, 0])
@@ -99,28 +85,33 @@ def test_boundary_conditions_of_structured_zones(tmp_path):
 def test_families_are_sets_of_their_conditions_and_zones(tmp_path):
     """A family may belong to another, and may have the name of a condition that is not in it."""
     tree = (
-        Node("S_1", "Family_t", None, (Node("wall", "FamilyName_t", "wall"),)),
-        Node("S_2", "Family_t", None, (Node("wall", "FamilyName_t", "wall"), Node("loop", "FamilyName_t", "S_2"))),
-        Node("wall", "Family_t"),
+        cgns.Node("S_1", "Family_t", None, (cgns.Node("wall", "FamilyName_t", "wall"),)),
+        cgns.Node(
+            "S_2",
+            "Family_t",
+            None,
+            (cgns.Node("wall", "FamilyName_t", "wall"), cgns.Node("loop", "FamilyName_t", "S_2")),
+        ),
+        cgns.Node("wall", "Family_t"),
     )
-    points, quads = plane(3, 2)
+    points, quads = cgns.plane(3, 2)
     zones = [
-        zone(
+        cgns.zone(
             f"Z{number}",
             points + np.array([3 * number, 0]),
-            section("Cells", QUAD, 1, quads),
-            section("Edges", BAR, 3, [(0, 1), (4, 5), (0, 2)]),
-            conditions(
-                condition("a", patch("PointList", [3]), location="EdgeCenter", family=f"S_{number}"),
-                condition("wall" if number == 1 else "b", patch("PointList", [5]), location="EdgeCenter"),
+            cgns.section("Cells", cgns.QUAD, 1, quads),
+            cgns.section("Edges", cgns.BAR, 3, [(0, 1), (4, 5), (0, 2)]),
+            cgns.conditions(
+                cgns.condition("a", cgns.patch("PointList", [3]), location="EdgeCenter", family=f"S_{number}"),
+                cgns.condition("wall" if number == 1 else "b", cgns.patch("PointList", [5]), location="EdgeCenter"),
             ),
-            Node("FamilyName", "FamilyName_t", "steel" if number == 1 else "air"),
+            cgns.Node("FamilyName", "FamilyName_t", "steel" if number == 1 else "air"),
             cells=2,
         )
         for number in (1, 2)
     ]
-    write(tmp_path / "x.cgns", base(*zones, *tree, cells=2, space=2))
-    assert sets(read_mesh(tmp_path / "x.cgns")) == {
+    cgns.write(tmp_path / "x.cgns", cgns.base(*zones, *tree, cells=2, space=2))
+    assert listed(read_mesh(tmp_path / "x.cgns").cell_sets) == {
         "a": [[], [0], [], [0]],
         "S_1": [[], [0], [], []],
         "S_2": [[], [], [], [0]],
@@ -136,27 +127,23 @@ def test_families_are_sets_of_their_conditions_and_zones(tmp_path):
 
 
 def test_conditions_of_points_and_sections_of_several_materials(tmp_path):
-    points, quads = plane()
-    held = zone(
+    points, quads = cgns.plane()
+    held = cgns.zone(
         "Z",
         points,
-        section("steel", QUAD, 1, quads[:4]),
-        section("air", QUAD, 5, quads[4:]),
-        section("wall", BAR, 10, [(0, 1), (1, 2), (2, 3)]),
-        conditions(
-            condition("wall", patch("PointRange", [1, 4])),
-            condition("corner", patch("PointList", [1]), location="Vertex"),
-            condition("lost", kind="BCWall"),
+        cgns.section("steel", cgns.QUAD, 1, quads[:4]),
+        cgns.section("air", cgns.QUAD, 5, quads[4:]),
+        cgns.section("wall", cgns.BAR, 10, [(0, 1), (1, 2), (2, 3)]),
+        cgns.conditions(
+            cgns.condition("wall", cgns.patch("PointRange", [1, 4])),
+            cgns.condition("corner", cgns.patch("PointList", [1]), location="Vertex"),
+            cgns.condition("lost", kind="BCWall"),
         ),
         cells=9,
     )
-    write(tmp_path / "x.cgns", base(held, cells=2, space=2))
-    mesh = read_mesh(tmp_path / "x.cgns")
-    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {
-        "wall": [0, 1, 2, 3],
-        "corner": [0],
-    }
-    assert sets(mesh) == {
+    mesh = cgns.read(tmp_path / "x.cgns", held, cells=2, space=2)
+    assert listed(mesh.point_sets) == {"wall": [0, 1, 2, 3], "corner": [0]}
+    assert listed(mesh.cell_sets) == {
         "steel": [[0, 1, 2, 3], [], []],
         "air": [[], [0, 1, 2, 3, 4], []],
         "wall": [[], [], [0, 1, 2]],
@@ -168,12 +155,17 @@ def test_conditions_of_points_and_sections_of_several_materials(tmp_path):
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_names_of_nodes(encoding, tmp_path):
     """Names in other encodings, and a node whose own name is another than that of its group."""
-    points, rows = plane()
-    held = conditions(condition("Wände außen", patch("PointRange", [1, 4]), family="größe"))
-    made = zone(
-        "Zone 1", points, section("Cells", QUAD, 1, rows), held, solution("S", {"größe": points[:, 0]}), cells=9
+    points, rows = cgns.plane()
+    held = cgns.conditions(cgns.condition("Wände außen", cgns.patch("PointRange", [1, 4]), family="größe"))
+    made = cgns.zone(
+        "Zone 1",
+        points,
+        cgns.section("Cells", cgns.QUAD, 1, rows),
+        held,
+        cgns.solution("S", {"größe": points[:, 0]}),
+        cells=9,
     )
-    write(tmp_path / "x.cgns", base(made, cells=2, space=2), encoding=encoding)
+    cgns.write(tmp_path / "x.cgns", cgns.base(made, cells=2, space=2), encoding=encoding)
     with h5py.File(tmp_path / "x.cgns", "r+") as file:
         file["Base/Zone 1"].move("S", "Other")
         file["Base/Zone 1/ZoneBC"].attrs.create("name", np.bytes_("ZoneBC\0garbage"), dtype="S33")

@@ -5,12 +5,13 @@ import pytest
 
 from pitgeo.geometry.sizes import cell_sizes
 from pitgeo.mesh import read_mesh
-from pitgeo.mesh.reading import read_here
-from tests.mesh.ensight_files import CORNERS, FORMS, Words, geometry, variable, write
+from pitgeo.mesh.reading import read_with
+from tests.mesh.ensight_files import FORMS, Words, geometry, variable, write
+from tests.mesh.helpers import CUBE, listed_cells
 
 TWO = [
-    (1, "left body", CORNERS, [("hexa8", [range(8)]), ("quad4", [[0, 1, 2, 3]])]),
-    (7, "right", np.add(CORNERS, [1, 0, 0]), [("tetra4", [[0, 1, 3, 4], [1, 2, 3, 6]])]),
+    (1, "left body", CUBE, [("hexa8", [range(8)]), ("quad4", [[0, 1, 2, 3]])]),
+    (7, "right", np.add(CUBE, [1, 0, 0]), [("tetra4", [[0, 1, 3, 4], [1, 2, 3, 6]])]),
 ]
 ALL = "scalar vector tensor~symm tensor~asym".replace("~", "_").split()
 
@@ -34,7 +35,7 @@ def two_parts(folder, form, **options):
 
 def as_vtk(path, mesh):
     """Compares with VTK's reader, name by name."""
-    other = read_here("VTK", path)
+    other = read_with("VTK", path)
     assert np.allclose(other.points_in_space(), mesh.points_in_space(), atol=1e-6)
     assert [kind for kind, _ in other.cells] == [kind for kind, _ in mesh.cells]
     for (kind, mine), (_, theirs) in zip(mesh.cells, other.cells, strict=True):
@@ -61,7 +62,7 @@ def test_what_is_written_is_read_and_as_vtk_does(tmp_path, form, ids):
     for kind, order in (("vector", slice(None)), ("tensor_symm", turned), ("tensor_asym", slice(None))):
         node, cell = values[kind]
         corners = mesh.points[mesh.cells[0][1][0]]
-        assert np.array_equal(corners, CORNERS)
+        assert np.array_equal(corners, CUBE)
         assert np.allclose(mesh.point_data[f"n{kind}"][mesh.cells[0][1][0]], node[0][:, order], atol=1e-6)
         for mine, theirs in zip(mesh.cell_data[f"e{kind}"], cell, strict=True):
             assert np.allclose(mine, theirs[:, order], atol=1e-6)
@@ -79,10 +80,7 @@ def curved(kind):
         "tetra": ([*square[:3], up], [*triangle, (0, 3), (1, 3), (2, 3)]),
         "pyramid": ([*square, up], [*ring, (0, 4), (1, 4), (2, 4), (3, 4)]),
         "penta": ([*square[:3], *(square[:3] + up)], [*triangle, (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]),
-        "hexa": (
-            [*square, *(square + up)],
-            [*ring, (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)],
-        ),
+        "hexa": ([*square, *(square + up)], [*ring, (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]),
     }[kind]
     corners = np.array(corners, float)
     middles = [corners[list(edge)].mean(0) for edge in edges]
@@ -133,16 +131,12 @@ def test_polygons_points_and_ghosts(tmp_path, form):
     parts = [(3, "a", points, [("nsided", sided), ("g_tria3", [[0, 1, 5]])])]
     values = variable([(3, [("nsided", [1, 2, 3, 4]), ("g_tria3", [9])])])
     mesh = read_mesh(write(tmp_path, form, {"run.geo": geometry(parts), "c": values}, ["scalar per element: c c"]))
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("polygon", sided[:1]),
-        ("polygon", sided[1:3]),
-        ("polygon", sided[3:]),
-    ]
+    assert listed_cells(mesh) == [("polygon", sided[:1]), ("polygon", sided[1:3]), ("polygon", sided[3:])]
     assert np.concatenate(mesh.cell_data["c"]).tolist() == [1, 2, 3, 4]
     assert any("1 " in note.text and "ghost" in note.text for note in mesh.notes)
     parts = [(3, "a", points, [("point", [[2], [0]]), ("bar2", [[1, 4]])])]
     mesh = read_mesh(write(tmp_path, form, {"run.geo": geometry(parts)}))
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("vertex", [[2], [0]]), ("line", [[1, 4]])]
+    assert listed_cells(mesh) == [("vertex", [[2], [0]]), ("line", [[1, 4]])]
 
 
 def test_polygons_are_as_vtk_reads_them(tmp_path):

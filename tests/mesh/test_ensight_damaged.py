@@ -3,27 +3,10 @@
 import numpy as np
 import pytest
 
-from pitgeo.mesh import Mesh, read_mesh
+from pitgeo.mesh import read_mesh
 from tests.mesh.ensight_files import FORMS, Words, geometry, in_times, variable, write
+from tests.mesh.helpers import damaged, is_read, refused
 from tests.mesh.test_ensight import block, two_parts
-
-
-def refused(path, file="", what=""):
-    """Reading raises the one error of the house."""
-    with pytest.raises(ValueError, match=r"run\.case: Expected .*got") as caught:
-        read_mesh(path)
-    assert type(caught.value) is ValueError and file in str(caught.value) and what in str(caught.value)
-    return str(caught.value)
-
-
-def read_or_refused(path):
-    """Whether a mesh comes, or else the one error."""
-    try:
-        assert isinstance(read_mesh(path), Mesh)
-    except ValueError as error:
-        assert type(error) is ValueError and str(error).startswith(f"{path}: Expected "), str(error)
-        return False
-    return True
 
 
 def small(folder, form):
@@ -45,7 +28,7 @@ def small(folder, form):
 def test_files_that_are_cut(tmp_path, form, name):
     path, file = small(tmp_path, form), tmp_path / name
     whole = file.read_bytes()
-    assert read_or_refused(path)
+    assert is_read(path)
     for end in range(0, len(whole) - (form == "text"), 3 if form == "text" else 17):
         file.write_bytes(whole[:end])
         message = refused(path)  # a geometry cut after a part is whole, but for the variables
@@ -99,10 +82,10 @@ def test_geometry_that_does_not_fit(tmp_path, form):
         ([("tetra5", [[0, 1, 2, 3, 4]])], "a type of elements"),
     ):
         refused(write(tmp_path, form, {"run.geo": geometry([(1, "a", points, elements)])}), "run.geo, part 1 'a'", what)
-    refused(write(tmp_path, form, {"run.geo": geometry([])}), what="parts")
-    refused(write(tmp_path, form, {"run.geo": geometry([(1, "a", points, []), (1, "b", points, [])])}), what="parts of")
+    refused(write(tmp_path, form, {"run.geo": geometry([])}), "parts")
+    refused(write(tmp_path, form, {"run.geo": geometry([(1, "a", points, []), (1, "b", points, [])])}), "parts of")
     for value in (np.nan, np.inf):
-        refused(write(tmp_path, form, {"run.geo": geometry([(1, "a", points * value, [])])}), what="finite coordinates")
+        refused(write(tmp_path, form, {"run.geo": geometry([(1, "a", points * value, [])])}), "finite coordinates")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -133,7 +116,7 @@ def test_several_times_that_are_cut(tmp_path, form):
     files = {"run.geo": geometry([(1, "a", points, [("tria3", [[0, 1, 2]])])]), "u": in_times(steps)}
     more = "TIME\ntime set: 1\nnumber of steps: 3\ntime values: 0 1 2\nFILE\nfile set: 1\nnumber of steps: 3\n"
     path = write(tmp_path, form, files, ["scalar per node: 1 1 u u"], more)
-    assert read_or_refused(path)
+    assert is_read(path)
     whole = (tmp_path / "u").read_bytes()
     for end in range(0, len(whole) - (form == "text"), 7):
         (tmp_path / "u").write_bytes(whole[:end])
@@ -150,24 +133,14 @@ def test_bytes_that_are_changed(tmp_path, form):
     for name in ("run.geo", "n", "e", "run.case"):
         file = tmp_path / name
         whole = file.read_bytes()
-        for number in range(60):
-            content = bytearray(whole)
-            place = int(rng.integers(len(whole)))
-            if number % 4 == 0:
-                content[place] = int(rng.integers(256))
-            elif number % 4 == 1:
-                content[place : place + 4] = rng.bytes(4)
-            elif number % 4 == 2:
-                content[place : place + 8] = content[place : place + 8][::-1]
-            else:
-                del content[place : place + int(rng.integers(1, 30))]
+        for content in damaged(whole, rng, 60):
             file.write_bytes(content)
-            read += read_or_refused(path)
+            read += is_read(path)
         for content in (b"", b"\0" * 500, rng.bytes(3000), b"\xff" * 999, b"part\n" * 99, b"1\n" * 500):
             file.write_bytes(content)
             refused(path)
         file.write_bytes(whole)
-    assert read < 200 and read_or_refused(path)
+    assert read < 200 and is_read(path)
 
 
 def test_numbers_as_fortran_writes_them_and_others(tmp_path):

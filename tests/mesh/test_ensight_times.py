@@ -9,6 +9,7 @@ from pitgeo.mesh import read_mesh, read_series
 from pitgeo.mesh.ensight.reader import read_ensight
 from pitgeo.mesh.named_files import named_files
 from tests.mesh.ensight_files import FORMS, geometry, in_times, variable, write
+from tests.mesh.helpers import listed_cells, texts
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 2.0]]
 GEOMETRY = geometry([(1, "only", POINTS, [("tetra4", [[0, 1, 2, 3]])])])
@@ -28,7 +29,7 @@ def numbered(folder, form="text", numbers=START, lines=(), names=(8, 10, 12), mo
 def check(path):
     mesh = read_mesh(path)
     assert mesh.point_data["T"].tolist() == [0, 1, 2, 3]
-    assert [note.text for note in mesh.notes] == ["the first of 3 times, 0.5, is read"]
+    assert texts(mesh) == ["the first of 3 times, 0.5, is read"]
     series = read_series(path)
     assert series.times.tolist() == [0.5, 1, 2.5]
     for k in (2, 0, 1):
@@ -120,7 +121,7 @@ def test_elements_of_one_step(tmp_path):
     more = TIME.format(numbers="filename start number: 0") + "GEOMETRY\nmodel: 1 run.geo* change_coords_only 1\n"
     path = write(tmp_path, "text", files, [], more)
     assert np.array_equal(read_mesh(path).points, np.add(POINTS, 1))
-    assert [(kind, nodes.tolist()) for kind, nodes in read_mesh(path).cells] == [("tetra", [[0, 1, 2, 3]])]
+    assert listed_cells(read_mesh(path)) == [("tetra", [[0, 1, 2, 3]])]
 
 
 def test_what_describes_and_trains_sees_a_series(tmp_path):
@@ -156,7 +157,7 @@ def test_what_is_left_out_is_noted(tmp_path):
     lines = ["complex scalar per node: z re im 60", "scalar per measured node: m file"]
     path = write(tmp_path, "text", {"run.geo": GEOMETRY}, lines, "MATERIAL\nmaterial set number: 1\n")
     path.write_text(path.read_text().replace("model: run.geo", "model: run.geo\nmeasured: drops"))
-    assert [note.text for note in read_mesh(path).notes] == [
+    assert texts(read_mesh(path)) == [
         "measured: drops of the case is left out",
         "the variable complex scalar per node: z re im 60 is left out",
         "the variable scalar per measured node: m file is left out",

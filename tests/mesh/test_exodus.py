@@ -9,6 +9,7 @@ import pytest
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import Mesh, read_mesh, result_name, write_mesh
+from tests.mesh.helpers import CORNERS, EDGES, assert_same_data, listed, listed_cells, texts
 
 pytest.importorskip("netCDF4")
 pyvista = pytest.importorskip("pyvista")
@@ -49,10 +50,7 @@ def test_a_file_is_read_whole(tmp_path, caplog):
     plate(tmp_path / "plate.exo")
     mesh = read_mesh(tmp_path / "plate.exo")
     assert mesh.points.tolist() == PLANE
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("quad", [[0, 1, 4, 3]]),
-        ("triangle", [[1, 2, 5], [1, 5, 4]]),
-    ]
+    assert listed_cells(mesh) == [("quad", [[0, 1, 4, 3]]), ("triangle", [[1, 2, 5], [1, 5, 4]])]
     assert np.array_equal(mesh.point_data["heat"], NODAL["heat"][0]) and set(mesh.point_data) == {"heat", "v"}
     assert np.array_equal(mesh.point_data["v"], np.stack([NODAL[f"v{axis}"][0] for axis in "XYZ"], 1))
     assert np.isnan(mesh.cell_data["damage"][0]).all()
@@ -62,26 +60,20 @@ def test_a_file_is_read_whole(tmp_path, caplog):
     assert {name: values.tolist() for name, values in mesh.field_data.items()} == {
         name: [values[0]] for name, values in GLOBAL.items()
     }
-    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {
+    assert listed(mesh.point_sets) == {
         "out": [0, 1],
         "node set 101": [3],
         "inflow": [0, 3],
         "side set 101": [0, 1, 2],
         "out (sides)": [2, 5],
     }
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "steel": [[0], []],
-        "pair": [[0], [1]],
-    }
+    assert listed(mesh.cell_sets) == {"steel": [[0], []], "pair": [[0], [1]]}
     assert "the first of 3 time steps" in caplog.text
     distance = geometry_values(mesh, "boundary_distance:inflow", "point")
     assert distance.ravel().tolist() == [0, 1, 2, 0, 1, 2]
     again = tmp_path / "plate.vtu"  # sets live on in other formats
     write_mesh(again, mesh)
-    back = read_mesh(again).point_sets
-    assert back.keys() == mesh.point_sets.keys()
-    for name, members in mesh.point_sets.items():
-        assert np.array_equal(members, back[name])
+    assert_same_data(mesh, read_mesh(again), "point_sets")
 
 
 def add_everything(mesh):
@@ -128,16 +120,8 @@ def test_results_are_a_copy_with_more_fields(form, tmp_path):
         parts = [file[f"vals_elem_var3eb{block}"][0] for block in (1, 2)]
         assert np.array_equal(np.concatenate(parts), np.concatenate(mesh.cell_data["stress_prediction"]))
     again = read_mesh(target)
-    assert set(again.point_data) == set(mesh.point_data) and set(again.field_data) == set(mesh.field_data)
-    for name, values in mesh.point_data.items():
-        assert np.array_equal(again.point_data[name], values), name
-    for name, parts in mesh.cell_data.items():
-        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(again.cell_data[name], parts, strict=True)), (
-            name
-        )
-    assert again.field_data["force"].tolist() == [1.0, 1 / 3]
-    for name, members in mesh.point_sets.items():
-        assert np.array_equal(again.point_sets[name], members)
+    assert_same_data(mesh, again, "point_data", "cell_data", "point_sets", "cell_sets")
+    assert set(again.field_data) == set(mesh.field_data) and again.field_data["force"].tolist() == [1.0, 1 / 3]
 
 
 def test_results_are_read_by_vtk(tmp_path):
@@ -267,22 +251,13 @@ def test_what_does_not_fit_into_a_copy_is_refused(tmp_path, caplog):
         read_mesh(tmp_path / "broken.exo")
 
 
-CUBE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
-EDGES = {
-    "HEX": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 5), (2, 6), (3, 7), (4, 5), (5, 6), (6, 7), (7, 4)],
-    "WEDGE": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3)],
-    "TETRA": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
-    "PYRAMID": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)],
-    "SHELL": [(0, 1), (1, 2), (2, 3), (3, 0)],
-    "TRI": [(0, 1), (1, 2), (2, 0)],
-}
-CORNERS = {
-    "HEX": CUBE,
-    "WEDGE": [CUBE[k] for k in (0, 1, 3, 4, 5, 7)],
-    "TETRA": [CUBE[k] for k in (0, 1, 3, 4)],
-    "PYRAMID": [*CUBE[:4], [0.5, 0.5, 1]],
-    "SHELL": [[0, 0, 0.5], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
-    "TRI": [[0, 0, 0.5], [1, 0, 0], [1, 1, 0]],
+FAMILIES = {
+    "HEX": "hexahedron",
+    "WEDGE": "wedge",
+    "TETRA": "tetra",
+    "PYRAMID": "pyramid",
+    "SHELL": "quad",
+    "TRI": "triangle",
 }
 SIDES = {"HEX": 6, "WEDGE": 5, "TETRA": 4, "PYRAMID": 5, "SHELL": 6, "TRI": 5}
 
@@ -290,10 +265,12 @@ SIDES = {"HEX": 6, "WEDGE": 5, "TETRA": 4, "PYRAMID": 5, "SHELL": 6, "TRI": 5}
 def element(name):
     """The points of an element whose middle nodes are in the middles, in the order of Exodus."""
     family = name.rstrip("0123456789")
-    points = np.array(CORNERS[family], float)
+    points = np.array(CORNERS[FAMILIES[family]], float)
+    if points.shape[1] == 2:  # a shell, curved so that its first corner is above the others
+        points = np.c_[points, [0.5, *[0] * (len(points) - 1)]]
     nodes = int(name[len(family) :])
     if nodes > len(points):
-        points = np.concatenate([points, [points[list(edge)].mean(0) for edge in EDGES[family]]])
+        points = np.concatenate([points, [points[list(edge)].mean(0) for edge in EDGES[FAMILIES[family]]]])
     if name == "HEX27":
         faces = [[0.5, 0.5, 0], [0.5, 0.5, 1], [0, 0.5, 0.5], [1, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 1, 0.5]]
         points = np.concatenate([points, [[0.5, 0.5, 0.5]], faces])
@@ -325,7 +302,7 @@ def test_cells_and_sides_are_vtk_s(name, tmp_path):
         assert np.array_equal(own[: len(theirs)], theirs) and len(own) - len(theirs) == (name == "SHELL9")
     else:
         assert np.array_equal(own[:9], points[:9])
-        middles = [own[list(edge)].mean(0) for edge in (*EDGES["WEDGE"][6:], *EDGES["WEDGE"][3:6])]  # top, upright
+        middles = [own[list(edge)].mean(0) for edge in (*EDGES["wedge"][6:], *EDGES["wedge"][3:6])]  # top, upright
         assert np.array_equal(own[9:], np.reshape(middles, (-1, 3))[: len(own) - 6])
     assert grid.n_cells == 1 and len(mesh.point_sets) == count
     for k in range(1, count + 1):
@@ -359,10 +336,7 @@ def test_sets_that_share_a_name_are_both_kept(tmp_path):
     blocks = [("QUAD4", [[0, 1, 4, 3]], "steel"), ("TRI3", [[1, 2, 5], [1, 5, 4]], "")]
     exodus_files.write(path, PLANE, blocks, elements=[("steel", [3])])
     sets = read_mesh(path).cell_sets
-    assert {name: [part.tolist() for part in parts] for name, parts in sets.items()} == {
-        "steel": [[0], []],
-        "steel (elements)": [[], [1]],
-    }
+    assert listed(sets) == {"steel": [[0], []], "steel (elements)": [[], [1]]}
 
 
 def test_a_set_with_sides_that_are_not_known_is_left_out_whole(tmp_path):
@@ -371,9 +345,7 @@ def test_a_set_with_sides_that_are_not_known_is_left_out_whole(tmp_path):
     exodus_files.write(path, PLANE, blocks, sides=[("inflow", [1, 2], [4, 1]), ("left", [1], [4])])
     mesh = read_mesh(path)
     assert set(mesh.point_sets) == {"left"}
-    assert [note.text for note in mesh.notes] == [
-        "the set 'inflow' is left out: its sides of BAR2 elements are not known"
-    ]
+    assert texts(mesh) == ["the set 'inflow' is left out: its sides of BAR2 elements are not known"]
 
 
 def test_a_cell_set_in_another_block_is_not_that_of_the_file(tmp_path):

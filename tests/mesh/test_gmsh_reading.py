@@ -6,8 +6,9 @@ import pytest
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh, write_mesh
-from pitgeo.mesh.cell_types import VTK_TYPES, corners
+from pitgeo.mesh.cell_types import VTK_NUMBERS, corners
 from tests.geometry.test_geometry_cells import reference
+from tests.mesh.helpers import rectangle, written
 
 VERSIONS = [("2.2", 0), ("2.2", 1), ("4.0", 0), ("4.1", 0), ("4.1", 1)]
 
@@ -154,7 +155,7 @@ def test_nodes_are_in_the_order_of_vtk(api, version, binary, case, tmp_path):
     mesh = read_mesh(tmp_path / "mesh.msh")
     cells = [nodes for kind, nodes in mesh.cells if kind == case]
     assert cells, {kind for kind, _ in mesh.cells}
-    number = next(number for number, kind in VTK_TYPES.items() if kind == case)
+    number = VTK_NUMBERS[case]
     unit = reference(number)
     first = corners(case, len(unit))
     design = np.c_[unit, np.ones(len(unit))]
@@ -247,15 +248,8 @@ def test_what_meshio_writes(version, binary, tmp_path):
         assert [values.tolist() for values in mesh.cell_data["gmsh:physical"]] == [values.tolist() for values in tags]
 
 
-def grid(count=4):
-    x, y = np.meshgrid(np.linspace(0, 1, count), np.linspace(0, 1, count), indexing="ij")
-    number = np.arange(count**2).reshape(count, count)
-    quads = np.stack([number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]], -1).reshape(-1, 4)
-    return np.stack([x.ravel(), y.ravel()], 1), quads
-
-
-def listed(repeated, fields=""):
-    points, quads = grid()
+def twice(repeated, fields=""):
+    points, quads = rectangle(4, 4)
     rows = [f"3 2 10 1 {' '.join(str(k + 1) for k in row)}" for row in quads]
     rows += [f"3 2 11 1 {' '.join(str(k + 1) for k in row)}" for row in quads[:repeated]]
     return (
@@ -270,9 +264,8 @@ def listed(repeated, fields=""):
 
 @pytest.mark.parametrize("repeated", [0, 5, 9])
 def test_elements_of_two_groups_are_one_cell(repeated, tmp_path):
-    (tmp_path / "mesh.msh").write_text(listed(repeated))
-    mesh = read_mesh(tmp_path / "mesh.msh")
-    points, quads = grid()
+    mesh = written(tmp_path / "mesh.msh", twice(repeated))
+    points, quads = rectangle(4, 4)
     assert np.array_equal(np.concatenate([nodes for _, nodes in mesh.cells]), quads)
     assert {name: np.concatenate(parts).tolist() for name, parts in mesh.cell_sets.items()} == {
         "solid": [*range(9)],
@@ -295,12 +288,10 @@ def test_elements_of_two_groups_are_one_cell(repeated, tmp_path):
 def test_fields_of_whichever_element_has_them(tmp_path):
     """Values at the second number of a cell alone, at both, and at both but other ones."""
     head = '$ElementData\n1\n"e"\n1\n0.0\n3\n0\n1\n'
-    (tmp_path / "mesh.msh").write_text(listed(5, head + "3\n10 5.5\n2 7.5\n12 8.5\n$EndElementData\n"))
-    mesh = read_mesh(tmp_path / "mesh.msh")
+    mesh = written(tmp_path / "mesh.msh", twice(5, head + "3\n10 5.5\n2 7.5\n12 8.5\n$EndElementData\n"))
     found = np.concatenate(mesh.cell_data["e"])
     assert found[:3].tolist() == [5.5, 7.5, 8.5] and np.isnan(found[3:]).all()
-    (tmp_path / "mesh.msh").write_text(listed(5, head + "3\n10 5.5\n1 7.5\n12 8.5\n$EndElementData\n"))
-    mesh = read_mesh(tmp_path / "mesh.msh")
+    mesh = written(tmp_path / "mesh.msh", twice(5, head + "3\n10 5.5\n1 7.5\n12 8.5\n$EndElementData\n"))
     assert np.concatenate(mesh.cell_data["e"])[:3].tolist()[0] == 7.5
     assert "one of several values" in [note.kind for note in mesh.notes]
 
@@ -314,8 +305,7 @@ SMALL = (
 
 
 def test_a_block_without_a_group(tmp_path):
-    (tmp_path / "mesh.msh").write_text(SMALL)
-    mesh = read_mesh(tmp_path / "mesh.msh")
+    mesh = written(tmp_path / "mesh.msh", SMALL)
     assert [nodes.tolist() for _, nodes in mesh.cells] == [[[0, 1, 2]], [[0, 2, 3]]]
     assert [values.tolist() for values in mesh.cell_data["gmsh:physical"]] == [[5], [0]]
 

@@ -10,6 +10,7 @@ from torch_geometric.data import Batch, Data
 
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.in_memory import as_mesh, sample_meshes
+from tests.mesh.helpers import listed_cells
 
 random = np.random.default_rng(0)
 PLACE = random.random((5, 2))
@@ -70,10 +71,7 @@ def test_a_dictionary_of_everything():
         "cell_sets": {"steel": [[1], []]},
         "w": U + 1,
     })  # fmt: skip
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("triangle", triangles.tolist()),
-        ("quad", quads.tolist()),
-    ]
+    assert listed_cells(mesh) == [("triangle", triangles.tolist()), ("quad", quads.tolist())]
     assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_data.items()} == {
         "c": [[1, 2], [3]],
         "d": [[4, 5], [6]],

@@ -10,6 +10,7 @@ import pytest
 
 from pitgeo.mesh import Mesh, from_meshio, read_mesh, write_mesh
 from pitgeo.mesh.names import each_once
+from tests.mesh.helpers import listed, texts, written
 
 LATIN = "größe".encode("latin-1")
 UTF = "größe".encode()
@@ -71,8 +72,8 @@ def test_exodus_names_that_are_alike_or_empty_are_all_kept(pad, tmp_path):
     mesh = read_mesh(tmp_path / "mesh.e")
     names = ["größe", "größe (2)", "T", "T (2)", "unnamed", "a_b", "vX", "vY"]
     assert {name: values[0] for name, values in mesh.point_data.items()} == dict(zip(names, range(8), strict=True))
-    texts = [note.text for note in mesh.notes if note.kind == "renamed"]
-    assert len(texts) == 5 and "b'gr\\xf6\\xdfe' is called 'größe'" in texts[0] and "another has that name" in texts[1]
+    said = texts(mesh, "renamed")
+    assert len(said) == 5 and "b'gr\\xf6\\xdfe' is called 'größe'" in said[0] and "another has that name" in said[1]
     write_mesh(tmp_path / "out.e", mesh.with_point_data("T (2)", np.full(4, 9.0), "replace"))
     assert stored(tmp_path / "out.e")[:6] == [LATIN, UTF, b"T", b"T", b"", b"a\x07b"]
     with netCDF4.Dataset(tmp_path / "out.e") as file:
@@ -109,8 +110,7 @@ FIELD = b'$NodeData\n1\n"%b"\n1\n0.0\n3\n0\n1\n3\n1 %d\n2 0\n3 0\n$EndNodeData\n
 
 def test_gmsh_names_of_any_bytes(tmp_path):
     fields = FIELD % (LATIN, 4) + FIELD % (UTF, 5)
-    (tmp_path / "mesh.msh").write_bytes(GMSH + fields)
-    mesh = read_mesh(tmp_path / "mesh.msh")
+    mesh = written(tmp_path / "mesh.msh", GMSH + fields)
     lines = {name: mesh.cell_sets[name][0].tolist() for name in ("größe", "größe (2)", "wall")}
     assert lines == {"größe": [0], "größe (2)": [1], "wall": [2]}
     assert [part.tolist() for part in mesh.cell_sets["wall (2)"]] == [[], [0]]  # of the same name, but of faces
@@ -146,7 +146,7 @@ def test_groups_of_med_files(names, read, tmp_path):
                 letters = np.frombuffer(name.ljust(80, b"\0"), np.int8).copy()
                 group.id.write(h5py.h5s.ALL, h5py.h5s.ALL, letters, mtype=group.id.get_type())
     found = read_mesh(path)
-    assert {name: members.tolist() for name, members in found.point_sets.items()} == {read[0]: [0], read[1]: [1]}
+    assert listed(found.point_sets) == {read[0]: [0], read[1]: [1]}
     assert {name: parts[0].tolist() for name, parts in found.cell_sets.items()} == {read[0]: [0], read[1]: [1]}
 
 
@@ -155,8 +155,7 @@ def test_markers_of_su2_stay_apart(tmp_path):
         "NDIME= 2\nNELEM= 1\n5 0 1 2 0\nNPOIN= 3\n0 0 0\n1 0 1\n0 1 2\nNMARK= 2\nMARKER_TAG= größe\nMARKER_ELEMS= 1\n"
     )
     text += "3 0 1\nMARKER_TAG= gröÖe\nMARKER_ELEMS= 1\n3 1 2\n"  # as Latin-1 in UTF-8, both would be 'gr??e'
-    (tmp_path / "mesh.su2").write_bytes(text.encode("latin-1"))
-    mesh = read_mesh(tmp_path / "mesh.su2")
+    mesh = written(tmp_path / "mesh.su2", text.encode("latin-1"))
     assert {name: parts[1].tolist() for name, parts in mesh.cell_sets.items()} == {"größe": [0], "gröÖe": [1]}
     assert any("read as Latin-1" in note.text for note in mesh.notes)
 
@@ -197,8 +196,7 @@ def test_encodings_that_xml_files_declare(encoding, tmp_path):
     text = (tmp_path / "mesh.vtu").read_text(encoding="utf-8").replace("&#246;", "ö").replace("&#223;", "ß")
     text = text.replace('<?xml version="1.0"?>', f'<?xml version="1.0" encoding="{encoding}"?>')
     assert "größe" in text and encoding in text
-    (tmp_path / "other.vtu").write_bytes(text.encode(encoding))
-    mesh = read_mesh(tmp_path / "other.vtu")
+    mesh = written(tmp_path / "other.vtu", text.encode(encoding))
     assert mesh.point_data["größe"].tolist() == [0, 1, 2, 3] and not mesh.notes
 
 
@@ -228,4 +226,4 @@ def test_a_set_beside_a_field_that_is_one(tmp_path):
         point_sets={"a": np.array([1, 2])},
     )
     found = from_meshio(mesh)
-    assert {name: members.tolist() for name, members in found.point_sets.items()} == {"a": [0], "a (2)": [1, 2]}
+    assert listed(found.point_sets) == {"a": [0], "a (2)": [1, 2]}

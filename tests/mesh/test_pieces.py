@@ -12,6 +12,7 @@ from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh
 from pitgeo.mesh.pieces import PIECE, join
 from pitgeo.mesh.raw import Raw
+from tests.mesh.helpers import rectangle, texts
 
 pyvista = pytest.importorskip("pyvista")
 
@@ -20,10 +21,8 @@ TYPES = {"triangle": 5, "quad": 9, "tetra": 10, "hexahedron": 12, "line": 3}
 
 def grid(x0=0.0, x1=1.0, n=9, m=9):
     """Points ``[n m, 3]`` and quads of a rectangle."""
-    x, y = np.meshgrid(np.linspace(x0, x1, n), np.linspace(0, 1, m), indexing="ij")
-    number = np.arange(n * m).reshape(n, m)
-    quads = np.stack([number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]], -1).reshape(-1, 4)
-    return np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], 1), quads
+    points, quads = rectangle(n, m, (x0, x1))
+    return np.pad(points, ((0, 0), (0, 1))), quads
 
 
 def unstructured(points, *blocks):
@@ -90,9 +89,7 @@ def test_two_pieces_are_one_square(tmp_path):
         mesh = read_mesh(saved(tmp_path, parts, kind))
         assert len(mesh.points) == 81 and mesh.number_of_cells == 64
         assert np.allclose(distance(mesh), box_distance(mesh), atol=1e-7)
-        assert [note.text for note in mesh.notes if note.kind == "pieces"] == [
-            "2 pieces are put together; 9 points on their seams are one with another"
-        ]
+        assert texts(mesh, "pieces") == ["2 pieces are put together; 9 points on their seams are one with another"]
         assert np.concatenate(mesh.cell_data[PIECE]).tolist() == [0] * 32 + [1] * 32
 
 
@@ -109,9 +106,7 @@ def test_copies_that_are_marked_are_left_out(tmp_path):
         assert len(mesh.points) == 81 and mesh.number_of_cells == 64 and "vtkGhostType" not in mesh.cell_data
         assert np.allclose(distance(mesh), box_distance(mesh), atol=1e-7)
         assert np.allclose(mesh.point_data["x"], mesh.points[:, 0])
-        assert [note.text for note in mesh.notes if note.kind == "ghost cells"] == [
-            "16 ghost or hidden cells are left out"
-        ]
+        assert texts(mesh, "ghost cells") == ["16 ghost or hidden cells are left out"]
 
 
 @pytest.mark.parametrize("kind", ["pvtu", "vtm", "vtu"])
@@ -313,9 +308,7 @@ def test_marks_in_a_single_file(name, ending, tmp_path):
         and len(mesh.points) == (64 - left) // 8 * 9 + 9
     )
     assert np.allclose(distance(mesh), box_distance(mesh), atol=1e-7)
-    assert [note.text for note in mesh.notes if note.kind == "ghost cells"] == [
-        f"{left} ghost or hidden cells are left out"
-    ]
+    assert texts(mesh, "ghost cells") == [f"{left} ghost or hidden cells are left out"]
 
 
 def test_marks_that_are_none_are_refused(tmp_path):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import read_mesh
+from tests.mesh.helpers import listed_cells, written
 
 
 @pytest.mark.parametrize("ending", ["inp", "obj", "su2", "vtu", "msh", "vtk", "stl", "ply", "mesh", "bdf", "foo"])
@@ -37,8 +38,7 @@ def test_su2_is_not_misread(index, ends, order, tmp_path):
     lines = [*head, *blocks, "NMARK= 0"]
     path = tmp_path / "mesh.su2"
     breaks = ["\r\n" if k % 3 else "\n" for k in range(len(lines))] if ends == "mixed" else [ends] * len(lines)
-    path.write_bytes("".join(line + end for line, end in zip(lines, breaks, strict=True)).encode())
-    mesh = read_mesh(path)
+    mesh = written(path, "".join(line + end for line, end in zip(lines, breaks, strict=True)).encode())
     assert np.array_equal(mesh.points, points) and mesh.path == path
     assert [kind for kind, _ in mesh.cells] == ["triangle"] and np.array_equal(mesh.cells[0][1], cells)
 
@@ -94,24 +94,20 @@ def test_shells_of_nastran_have_nodes_alone(tmp_path):
         "+1              0.1     0.1\n"
         "CQUAD4,3,1,9,7,5,3,12\n"
     )
-    path.write_text(f"BEGIN BULK\n{points}{shells}ENDDATA\n")
-    mesh = read_mesh(path)
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-        ("triangle", [[0, 1, 2]]),
-        ("quad", [[0, 1, 2, 3], [3, 2, 1, 0]]),
-    ]
+    mesh = written(path, f"BEGIN BULK\n{points}{shells}ENDDATA\n")
+    assert listed_cells(mesh) == [("triangle", [[0, 1, 2]]), ("quad", [[0, 1, 2, 3], [3, 2, 1, 0]])]
 
 
 def test_vertices_in_mixed_xdmf_are_not_misread(tmp_path):
     path = tmp_path / "mesh.xdmf"
-    path.write_text(
+    mesh = written(
+        path,
         '<Xdmf Version="3.0"><Domain><Grid><Geometry GeometryType="XYZ">'
         '<DataItem Dimensions="5 3" Precision="8" Format="XML">0 0 0 1 0 0 0 1 0 0 0 1 1 1 1</DataItem></Geometry>'
         '<Topology TopologyType="Mixed" NumberOfElements="2"><DataItem Dimensions="7" NumberType="Int" Precision="8" '
-        'Format="XML">1 1 4 1 2 3 0</DataItem></Topology></Grid></Domain></Xdmf>'
-    )
-    mesh = read_mesh(path)  # two elements: one of a single point, one of two
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("vertex", [[4], [3], [0]])]
+        'Format="XML">1 1 4 1 2 3 0</DataItem></Topology></Grid></Domain></Xdmf>',
+    )  # two elements: one of a single point, one of two
+    assert listed_cells(mesh) == [("vertex", [[4], [3], [0]])]
 
 
 def test_planes(tmp_path):
@@ -131,12 +127,12 @@ def test_planes(tmp_path):
 def test_tensors_keep_their_axes(tmp_path):
     path = tmp_path / "mesh.vtk"
     tensor = "1 2 3\n4 5 6\n7 8 9\n\n"
-    path.write_text(
+    mesh = written(
+        path,
         "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nFIELD FieldData 2\ntime 1 1 double\n0.5\n"
         "a%20b 2 2 int\n1 2\n3 4\nPOINTS 3 float\n0 0 0 1 0 0 0 1 0\n"
-        f"CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\nTENSORS stress double\n{3 * tensor}"
+        f"CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n5\nPOINT_DATA 3\nTENSORS stress double\n{3 * tensor}",
     )
-    mesh = read_mesh(path)
     assert mesh.point_data["stress"].shape == (3, 3, 3)
     assert mesh.point_data["stress"][1].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     assert mesh.field_data["time"].tolist() == [0.5] and mesh.field_data["a b"].tolist() == [[1, 2], [3, 4]]

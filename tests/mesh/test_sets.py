@@ -8,6 +8,7 @@ import pytest
 
 from pitgeo.mesh import read_mesh
 from pitgeo.mesh.raw import Raw
+from tests.mesh.helpers import listed, written
 
 GMSH = """$MeshFormat
 {version} 0 8
@@ -62,11 +63,8 @@ def test_groups_of_med_files(tmp_path):
     mesh.cell_tags = {-6: ["left"], -7: ["left", "other side"]}
     mesh.write(tmp_path / "mesh.med")
     mesh = read_mesh(tmp_path / "mesh.med")
-    assert {name: members.tolist() for name, members in mesh.point_sets.items()} == {"corner": [0, 2], "top": [2]}
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "left": [[0, 1], [0]],
-        "other side": [[1], [0]],
-    }
+    assert listed(mesh.point_sets) == {"corner": [0, 2], "top": [2]}
+    assert listed(mesh.cell_sets) == {"left": [[0, 1], [0]], "other side": [[1], [0]]}
 
 
 def test_empty_blocks_are_dropped_everywhere(tmp_path):
@@ -79,14 +77,13 @@ def test_empty_blocks_are_dropped_everywhere(tmp_path):
     mesh = raw.mesh(tmp_path)
     assert [kind for kind, _ in mesh.cells] == ["triangle"] and list(mesh.cell_data) == ["a"]
     assert [len(values) for values in mesh.cell_data["a"]] == [1]
-    members = {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()}
+    members = listed(mesh.cell_sets)
     assert members == {"b": [[0]], "c": [[0]], "d": [[]], "e": [[]]}
 
 
 def test_fields_of_gmsh_files_belong_to_numbers(tmp_path):
     path = tmp_path / "mesh.msh"
-    path.write_text(gmsh([1, 2, 3, 4], [1, 2, 3, 4]))
-    mesh = read_mesh(path)
+    mesh = written(path, gmsh([1, 2, 3, 4], [1, 2, 3, 4]))
     assert mesh.point_data["T"].tolist() == [10, 20, 30, 40]
     assert [part.tolist() for part in mesh.cell_sets["the wall"]] == [[0], []]
     assert [part.tolist() for part in mesh.cell_sets["inside"]] == [[], [0]]
@@ -126,7 +123,6 @@ def test_fields_of_new_gmsh_files(binary, tmp_path):
         content = content[:place] + second + first + content[place + 16 :]
     else:
         content = content.replace(b"\n1\n2\n3\n4\n", b"\n2\n1\n3\n4\n", 1)
-    path.write_bytes(content)
-    again = read_mesh(path)
+    again = written(path, content)
     assert again.point_data["T"].tolist() == [1, 0, 2, 3] and again.points[:2].tolist() == [[0, 0], [1, 0]]
     assert again.cells[0][1].tolist() == [[1, 0, 2], [1, 2, 3]]

@@ -7,6 +7,7 @@ import pytest
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import centroids, read_mesh, result_name, write_mesh
+from tests.mesh.helpers import listed, listed_cells, written
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 
@@ -42,47 +43,37 @@ MARKER_ELEMS= 0
 
 def test_markers_are_named_sets_and_survive_in_results(tmp_path):
     path = tmp_path / "mesh.su2"
-    path.write_text(SQUARE)
-    mesh = read_mesh(path)
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
+    mesh = written(path, SQUARE)
+    assert listed_cells(mesh) == [
         ("triangle", [[0, 1, 4], [0, 4, 3]]),
         ("quad", [[1, 2, 5, 4]]),
         ("line", [[0, 1], [1, 2], [2, 5], [5, 4], [4, 3], [3, 0]]),
     ]
-    expected = {
-        "lower wall": [[], [], [0, 1]],
-        "7": [[], [], [2]],
-        "far": [[], [], [3, 4, 5]],
-        "none": [[], [], []],
-    }
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == expected
+    expected = {"lower wall": [[], [], [0, 1]], "7": [[], [], [2]], "far": [[], [], [3, 4, 5]], "none": [[], [], []]}
+    assert listed(mesh.cell_sets) == expected
     assert [part.tolist() for part in mesh.cell_data["su2:tag"]] == [[0, 0], [0], [1, 1, 7, 8, 8, 8]]
     assert geometry_values(mesh, "boundary_distance:lower wall", "point").ravel().tolist() == [0, 0, 0, 1, 1, 1]
     assert geometry_values(mesh, "boundary_distance:7", "point").ravel().tolist() == [2, 1, 0, 2, 1, 0]
     assert result_name(path) == "mesh.vtu"
     write_mesh(tmp_path / "mesh.vtu", mesh)
     again = read_mesh(tmp_path / "mesh.vtu")
-    assert {name: [part.tolist() for part in parts] for name, parts in again.cell_sets.items()} == expected
+    assert listed(again.cell_sets) == expected
 
 
 def test_markers_of_several_types_in_space(tmp_path):
     """A hexahedron and a pyramid on it, with one marker of faces of both types, and a vertex."""
     corners = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1], [0.5, 0.5, 2]]
     points = "\n".join(" ".join(map(str, row)) for row in corners)
-    (tmp_path / "mesh.su2").write_text(
+    mesh = written(
+        tmp_path / "mesh.su2",
         "NMARK= 3\nMARKER_TAG= skin\nMARKER_ELEMS= 3\n9 0 1 2 3\n5 4 5 8\n9 0 1 5 4\n"
         "MARKER_TAG= roof\nMARKER_ELEMS= 1\n5 5 6 8\nMARKER_TAG= probe\nMARKER_ELEMS= 1\n1 8 0\n"
-        f"NPOIN= 9\n{points}\nNDIME= 3\nNELEM= 2\n12 0 1 2 3 4 5 6 7\n14 4 5 6 7 8\n"
+        f"NPOIN= 9\n{points}\nNDIME= 3\nNELEM= 2\n12 0 1 2 3 4 5 6 7\n14 4 5 6 7 8\n",
     )
-    mesh = read_mesh(tmp_path / "mesh.su2")
     kinds = [kind for kind, _ in mesh.cells]
     assert kinds == ["hexahedron", "pyramid", "quad", "triangle", "vertex"] and mesh.points.tolist() == corners
-    members = {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()}
-    assert members == {
-        "skin": [[], [], [0, 1], [0], []],
-        "roof": [[], [], [], [1], []],
-        "probe": [[], [], [], [], [0]],
-    }
+    members = listed(mesh.cell_sets)
+    assert members == {"skin": [[], [], [0, 1], [0], []], "roof": [[], [], [], [1], []], "probe": [[], [], [], [], [0]]}
 
 
 @pytest.mark.parametrize(

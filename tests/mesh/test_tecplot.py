@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pitgeo.geometry import geometry_values
 from pitgeo.mesh import read_mesh
+from tests.mesh.helpers import listed, listed_cells, texts
 
 SQUARE = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 1]])
 
@@ -18,7 +19,7 @@ def read(tmp_path, text, name="mesh.dat"):
 
 
 def kinds(mesh):
-    return [(kind, nodes.tolist()) for kind, nodes in mesh.cells]
+    return listed_cells(mesh)
 
 
 def test_empty_lines_and_names_with_blanks(tmp_path):
@@ -123,11 +124,7 @@ def test_zones_are_pieces_and_share_variables(tmp_path):
     assert mesh.points.tolist() == SQUARE.tolist()
     assert mesh.point_data["f"].tolist() == [1, 2, 3, 4, 5, 6]
     assert kinds(mesh) == [("quad", [[0, 1, 2, 3]]), ("quad", [[1, 4, 5, 2]]), ("line", [[4, 5]])]
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "left": [[0], [], []],
-        "right": [[], [0], []],
-        "edge": [[], [], [0]],
-    }
+    assert listed(mesh.cell_sets) == {"left": [[0], [], []], "right": [[], [0], []], "edge": [[], [], [0]]}
     assert np.allclose(geometry_values(mesh, "boundary_distance", "cell")[:2], 0.5)
     mesh = read(
         tmp_path,
@@ -213,10 +210,7 @@ def test_other_records_are_passed_over(tmp_path):
     )
     assert mesh.points.tolist() == [[0, 0], [1, 1], [2, 5]] and mesh.point_data["f g"].tolist() == [1, 2, 3]
     assert mesh.field_data["Mach"] == 0.8 and mesh.field_data["who"] == "me"
-    assert [note.text for note in mesh.notes if note.kind == "left out"] == [
-        "TEXT records are left out",
-        "GEOMETRY records are left out",
-    ]
+    assert texts(mesh, "left out") == ["TEXT records are left out", "GEOMETRY records are left out"]
 
 
 def test_numbers_without_a_zone_or_a_packing(tmp_path):

@@ -12,6 +12,7 @@ from pitgeo.data.fields import MeshField
 from pitgeo.data.fields.reading import field_values, find_field
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from tests.mesh import vtk_xml
+from tests.mesh.helpers import listed_cells
 from tests.mesh.zoo import ZOO
 
 pyvista = pytest.importorskip("pyvista")
@@ -19,7 +20,7 @@ pyvista = pytest.importorskip("pyvista")
 TEXTS = ["steel <1> & é\n x", "", " b "]
 
 
-def texts(fields, name):
+def vtk_texts_of(fields, name):
     """What VTK itself finds in an array of texts."""
     held = fields.GetAbstractArray(name)
     return [held.GetValue(k) for k in range(held.GetNumberOfValues())]
@@ -58,12 +59,12 @@ def test_texts_of_vtk_come_through(ending, binary, tmp_path):
     mesh = mesh.with_point_data("heat_prediction", np.arange(8.0) / 3)
     write_mesh(tmp_path / f"result.{ending}", mesh)
     found = pyvista.read(tmp_path / f"result.{ending}")
-    assert texts(found.GetFieldData(), "material é") == TEXTS
-    assert texts(found.GetFieldData(), "pairs") == list("abcd")
+    assert vtk_texts_of(found.GetFieldData(), "material é") == TEXTS
+    assert vtk_texts_of(found.GetFieldData(), "pairs") == list("abcd")
     assert found.GetFieldData().GetAbstractArray("pairs").GetNumberOfComponents() == 2
-    assert texts(found.GetFieldData(), "bytes") == ["ÿþ"]
-    assert texts(found.GetPointData(), "place") == places
-    assert texts(found.GetCellData(), "kind") == list("abcdefghijkl")
+    assert vtk_texts_of(found.GetFieldData(), "bytes") == ["ÿþ"]
+    assert vtk_texts_of(found.GetPointData(), "place") == places
+    assert vtk_texts_of(found.GetCellData(), "kind") == list("abcdefghijkl")
     assert np.array_equal(found.point_data["heat_prediction"], np.arange(8.0) / 3)
     assert np.array_equal(found.point_data["heat"], np.arange(8.0)) and found.field_data["time"] == 0.25
     if ending == "vtu":
@@ -77,19 +78,19 @@ def test_texts_of_vtk_come_through(ending, binary, tmp_path):
         min_size=9,
         max_size=9,
     ),
-    facts=strategies.lists(strategies.text(strategies.characters(codec="utf-8", exclude_characters="\0")), min_size=1),
+    metadata=strategies.lists(
+        strategies.text(strategies.characters(codec="utf-8", exclude_characters="\0")), min_size=1
+    ),
     kind=strategies.sampled_from(["vtu", "vtk", "vtp"]),
 )
-def test_any_text_comes_back(words, facts, kind, tmp_path):
+def test_any_text_comes_back(words, metadata, kind, tmp_path):
     mesh = ZOO["mixed"].with_point_data("word", np.array(words)).with_point_data("number", np.arange(9.0))
-    mesh = mesh.with_field_data("facts", np.array(facts)).with_field_data("one", np.array(facts[0]))
+    mesh = mesh.with_field_data("metadata", np.array(metadata)).with_field_data("one", np.array(metadata[0]))
     write_mesh(tmp_path / f"mesh.{kind}", mesh)
     again = read_mesh(tmp_path / f"mesh.{kind}")
-    assert again.point_data["word"].tolist() == words and again.field_data["facts"].tolist() == facts
-    assert again.field_data["one"].tolist() == [facts[0]] and again.point_data["number"].tolist() == [*range(9)]
-    assert [(name, nodes.tolist()) for name, nodes in again.cells] == [
-        (name, nodes.tolist()) for name, nodes in mesh.cells
-    ]
+    assert again.point_data["word"].tolist() == words and again.field_data["metadata"].tolist() == metadata
+    assert again.field_data["one"].tolist() == [metadata[0]] and again.point_data["number"].tolist() == [*range(9)]
+    assert listed_cells(again) == listed_cells(mesh)
 
 
 def test_texts_beside_wedges_and_sets(tmp_path):
@@ -117,7 +118,7 @@ def test_objects_that_are_texts_are_texts(tmp_path):
     assert read_mesh(tmp_path / "mesh.vtu").point_data["words"].tolist() == ["ab"] * 9
 
 
-def test_blocks_keep_texts_and_facts_apart(tmp_path):
+def test_blocks_keep_texts_and_metadata_apart(tmp_path):
     parts = pyvista.MultiBlock([pyvista.Cube().cast_to_unstructured_grid() for _ in range(2)])
     for number, part in enumerate(parts):
         part.clear_data()
@@ -175,7 +176,7 @@ def test_xdmf_files_keep_what_belongs_to_the_whole(version, tmp_path):
         )
 
 
-def test_steps_of_xdmf_series_have_facts_of_their_own(tmp_path):
+def test_steps_of_xdmf_series_have_metadata_of_their_own(tmp_path):
     steps = "".join(
         f'<Grid Name="s"><Time Value="{k}"/><Attribute Name="drag" Center="Grid"><DataItem Dimensions="1" '
         f'Precision="8" Format="XML">{k / 3}</DataItem></Attribute></Grid>'

@@ -1,17 +1,16 @@
 """Files that meshio does not read, or not rightly, read by VTK."""
 
-import importlib
 import logging
 import sys
 
-import meshio
 import numpy as np
 import pytest
 
 from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.mesh.errors import UnreadableError
-from pitgeo.mesh.reading import read_here
-from tests.mesh.zoo import ZOO, solid
+from pitgeo.mesh.reading import read_with
+from tests.mesh.helpers import listed_cells, written
+from tests.mesh.zoo import ZOO
 
 pyvista = pytest.importorskip("pyvista")
 
@@ -28,29 +27,6 @@ def grid(count=12, seed=0):
     return result
 
 
-def test_appended_raw_files(tmp_path, caplog, capfd):
-    caplog.set_level(logging.INFO, logger="pitgeo")
-    vtk = importlib.import_module("vtkmodules.vtkIOXML")
-    for compressed in (False, True):
-        writer = vtk.vtkXMLUnstructuredGridWriter()
-        writer.SetFileName(str(tmp_path / "mesh.vtu"))
-        writer.SetInputData(grid())
-        writer.SetDataModeToAppended()
-        writer.EncodeAppendedDataOff()
-        if not compressed:
-            writer.SetCompressorTypeToNone()
-        writer.Write()
-        mesh = read_mesh(tmp_path / "mesh.vtu")
-        assert np.array_equal(mesh.points, solid(36)[:12]) and mesh.point_data["v"].dtype == np.float32
-        assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
-            ("tetra", [[0, 1, 2, 3], [3, 4, 5, 6]]),
-            ("wedge", [[0, 2, 1, 5, 7, 6]]),  # which meshio turns round
-        ]
-        assert [part.tolist() for part in mesh.cell_data["id"]] == [[0, 1], [2]]
-        assert mesh.field_data["time"] == 0.25
-    assert capfd.readouterr() == ("", "")
-
-
 def test_files_of_several_pieces(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     parts = [grid(), grid(9, seed=3)]
@@ -60,29 +36,11 @@ def test_files_of_several_pieces(tmp_path, caplog):
         part.save(tmp_path / "part.vtu", binary=False)
         texts.append((tmp_path / "part.vtu").read_text())
     piece = texts[1][texts[1].index("<Piece") : texts[1].index("</UnstructuredGrid>")]
-    (tmp_path / "mesh.vtu").write_text(texts[0].replace("</UnstructuredGrid>", piece + "</UnstructuredGrid>"))
-    mesh = read_mesh(tmp_path / "mesh.vtu")
+    mesh = written(tmp_path / "mesh.vtu", texts[0].replace("</UnstructuredGrid>", piece + "</UnstructuredGrid>"))
     assert np.allclose(mesh.points, np.concatenate([part.points for part in parts]), rtol=1e-6)
     assert [(kind, len(nodes)) for kind, nodes in mesh.cells] == [("tetra", 2), ("wedge", 1)] * 2
     assert mesh.cells[2][1].tolist() == [[12, 13, 14, 15], [15, 16, 17, 18]]
     assert "read by VTK, since meshio does not: of several pieces, it keeps the cells of one" in caplog.text
-
-
-def test_blocks_are_put_together(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    parts = pyvista.MultiBlock([grid(), None, pyvista.MultiBlock([grid(9, seed=3)])])
-    parts[0].point_data["only here"] = np.arange(12)
-    parts[0].cell_data["only there"] = np.arange(3)
-    parts.save(tmp_path / "mesh.vtm")
-    mesh = read_mesh(tmp_path / "mesh.vtm")
-    assert np.array_equal(mesh.points, np.concatenate([grid().points, grid(9, seed=3).points]))
-    assert [(kind, len(nodes)) for kind, nodes in mesh.cells] == [("tetra", 2), ("wedge", 1)] * 2
-    assert mesh.cells[3][1].min() == 12
-    assert np.array_equal(mesh.point_data["p"], [*np.arange(12) + 0.5, *np.arange(9) + 0.5])
-    assert np.array_equal(mesh.point_data["only here"], [*range(12), *[np.nan] * 9], equal_nan=True)
-    there = np.concatenate(mesh.cell_data["only there"])
-    assert np.array_equal(there, [0, 1, 2, np.nan, np.nan, np.nan], equal_nan=True)
-    assert "2 pieces are put together" in caplog.text
 
 
 def test_chains_strips_and_pixels_are_cut(tmp_path):
@@ -91,7 +49,7 @@ def test_chains_strips_and_pixels_are_cut(tmp_path):
     surface.cell_data["id"] = [7, 8, 9, 10]
     surface.save(tmp_path / "mesh.vtp")
     mesh = read_mesh(tmp_path / "mesh.vtp")
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [
+    assert listed_cells(mesh) == [
         ("vertex", [[0], [1]]),
         ("line", [[0, 1], [1, 2], [3, 4]]),
         ("triangle", [[0, 1, 2], [2, 1, 3], [2, 3, 4]]),
@@ -108,12 +66,7 @@ def test_chains_strips_and_pixels_are_cut(tmp_path):
     assert mesh.points.shape == (6, 2) and [nodes.tolist() for _, nodes in mesh.cells] == [[[0, 1, 4, 3], [1, 2, 5, 4]]]
 
 
-def test_legacy_files_of_vtk(tmp_path):
-    for binary in (True, False):
-        grid().save(tmp_path / "mesh.vtk", binary=binary)
-        mesh = read_mesh(tmp_path / "mesh.vtk")
-        assert np.allclose(mesh.points, grid().points, rtol=1e-6) and mesh.field_data["time"] == 0.25
-        assert np.array_equal(np.concatenate(mesh.cell_data["id"]), [0, 1, 2])
+def test_colours_of_legacy_files(tmp_path):
     colours = grid()
     colours.point_data["rgb"] = np.arange(36, dtype=np.uint8).reshape(12, 3)
     colours.set_active_scalars("rgb")
@@ -138,8 +91,7 @@ def test_obj_files_of_other_numbers(tmp_path, caplog):
     points = "v 0 0 0\nv 1 0 0\nv 0 1 0.5\n"
     (tmp_path / "a.obj").write_text(points + "f -3 -2 -1\n")
     assert read_mesh(tmp_path / "a.obj").cells[0][1].tolist() == [[0, 1, 2]]
-    (tmp_path / "b.obj").write_text(points + "vn 0 0 1\nvn 0 1 0\nvn 1 0 0\nf 1//3 2//2 3//1\n")
-    mesh = read_mesh(tmp_path / "b.obj")
+    mesh = written(tmp_path / "b.obj", points + "vn 0 0 1\nvn 0 1 0\nvn 1 0 0\nf 1//3 2//2 3//1\n")
     assert not mesh.point_data and "obj:vn left out" in caplog.text
     (tmp_path / "c.obj").write_text(points + "vn 0 0 1\nvn 0 1 0\nvn 1 0 0\nf 1//1 2//2 3//3\n")
     assert read_mesh(tmp_path / "c.obj").point_data["obj:vn"].tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
@@ -167,7 +119,7 @@ def test_a_missing_pyvista_is_named(tmp_path, monkeypatch):
     pyvista.Sphere().save(tmp_path / "mesh.vtp")
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(UnreadableError, match=r"Expected PyVista.*pip install .pitgeo\[vtk\]"):
-        read_here("VTK", tmp_path / "mesh.vtp")
+        read_with("VTK", tmp_path / "mesh.vtp")
     with pytest.raises(ValueError, match=r"pip install .pitgeo\[vtk\]"):
         write_mesh(tmp_path / "other.vtp", ZOO["triangles"])
     write_mesh(tmp_path / "other.vtu", ZOO["triangles"])
@@ -178,51 +130,3 @@ def test_polydata_holds_surfaces_alone(tmp_path):
     with pytest.raises(ValueError, match=r"\.vtp holds vertex, line, then triangle, quad and polygon cells, not tetra"):
         write_mesh(tmp_path / "mesh.vtp", ZOO["tetrahedra"])
     assert not list(tmp_path.iterdir())
-
-
-def test_big_endian_files(tmp_path):
-    vtk = importlib.import_module("vtkmodules.vtkIOXML")
-    writer = vtk.vtkXMLUnstructuredGridWriter()
-    writer.SetFileName(str(tmp_path / "mesh.vtu"))
-    writer.SetInputData(grid())
-    writer.SetByteOrderToBigEndian()
-    writer.SetDataModeToBinary()
-    writer.Write()
-    assert b"BigEndian" in (tmp_path / "mesh.vtu").read_bytes()
-    mesh = read_mesh(tmp_path / "mesh.vtu")
-    assert np.array_equal(mesh.points, grid().points) and mesh.points.dtype.isnative
-    for name in ("p", "v"):
-        assert np.array_equal(mesh.point_data[name], grid().point_data[name]) and mesh.point_data[name].dtype.isnative
-    assert np.array_equal(np.concatenate(mesh.cell_data["id"]), [0, 1, 2])
-
-
-def test_quadratic_bodies_of_exodus_files(tmp_path):
-    pytest.importorskip("netCDF4")
-    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]
-    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]], float)
-    points = np.concatenate([corners, [corners[list(edge)].mean(0) for edge in edges]])
-    exodus = [*range(12), *range(16, 20), *range(12, 16)]  # the upright edges before those on top
-    meshio.Mesh(points, [("hexahedron20", np.array([exodus]))]).write(tmp_path / "mesh.e")
-    ((kind, nodes),) = (mesh := read_mesh(tmp_path / "mesh.e")).cells
-    assert kind == "hexahedron20"
-    own = mesh.points[nodes[0]]
-    for k, edge in enumerate(edges):
-        assert np.array_equal(own[8 + k], own[list(edge)].mean(0))
-
-
-def test_ensight_files(tmp_path):
-    (tmp_path / "run.case").write_text(
-        "FORMAT\ntype: ensight gold\nGEOMETRY\nmodel: run.geo\nVARIABLE\nscalar per node: T run.T\n"
-    )
-    xyz = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 2]]
-    coordinates = "".join(f"{value:12.5e}\n" for axis in xyz for value in axis)
-    (tmp_path / "run.geo").write_text(
-        "a\nb\nnode id off\nelement id off\npart\n         1\nonly\ncoordinates\n         4\n"
-        + coordinates
-        + "tetra4\n         1\n         1         2         3         4\n"
-    )
-    values = "".join(f"{value:12.5e}\n" for value in (1, 2, 3, 4))
-    (tmp_path / "run.T").write_text("T\npart\n         1\ncoordinates\n" + values)
-    mesh = read_mesh(tmp_path / "run.case")
-    assert np.array_equal(mesh.points, np.transpose(xyz)) and mesh.point_data["T"].tolist() == [1, 2, 3, 4]
-    assert [(kind, nodes.tolist()) for kind, nodes in mesh.cells] == [("tetra", [[0, 1, 2, 3]])]

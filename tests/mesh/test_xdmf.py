@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pitgeo.mesh import read_mesh, read_series
+from tests.mesh.helpers import listed_cells, texts
 
 SQUARE = "0 0 1 0 0 1 1 1"
 HEAD = '<Xdmf Version="3.0" xmlns:xi="https://www.w3.org/2001/XInclude"><Domain>'
@@ -182,7 +183,7 @@ def test_a_mesh_alone_is_no_series(tmp_path):
 def test_grids_without_time_beside_functions_are_named(tmp_path):
     tags = grid(include() + field("tag", [1, 2], "Cell"), "tags")
     series = read_series(write(tmp_path / "u.xdmf", grid(mesh(), "mesh"), tags, function("u")))
-    assert [note.text for note in series.notes] == ["'tags' left out, which has no time beside grids that have"]
+    assert texts(series) == ["'tags' left out, which has no time beside grids that have"]
     assert set(series.mesh(0).point_data) == {"u"} and not series.mesh(0).cell_data
 
 
@@ -328,7 +329,7 @@ def test_cells_of_every_kind(tmp_path):
         f'<Geometry GeometryType="XY">{item(SQUARE, 4, 2)}</Geometry>'
     )
     found = read_mesh(write(tmp_path / "m.xdmf", grid(mixed + field("c", range(6), "Cell"))))
-    assert [(kind, nodes.tolist()) for kind, nodes in found.cells] == [
+    assert listed_cells(found) == [
         ("vertex", [[3]]),
         ("line", [[0, 1]]),
         ("triangle", [[0, 1, 2]]),
@@ -417,10 +418,7 @@ def test_sets_and_left_out_fields(tmp_path):
     )
     found = read_mesh(write(tmp_path / "m.xdmf", grid(mesh() + more)))
     assert found.point_sets["inlet"].tolist() == [0, 2] and found.cell_sets["hot"][0].tolist() == [1]
-    assert [note.text for note in found.notes] == [
-        "'rim', a set of Faces, is left out",
-        "'e', a field of edges, is left out",
-    ]
+    assert texts(found) == ["'rim', a set of Faces, is left out", "'e', a field of edges, is left out"]
 
 
 def test_jumps_at_seams_are_said_where_steps_differ(tmp_path):

@@ -13,10 +13,10 @@ from pitgeo.mesh import read_mesh
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.formats import FORMATS
 from tests.geometry.test_geometry_cells import reference
+from tests.mesh.helpers import texts
 
 pyvista = pytest.importorskip("pyvista")
 xml = importlib.import_module("vtkmodules.vtkIOXML")
-TYPES = {kind: number for number, kind in VTK_TYPES.items()}
 WEDGE = [0, 2, 1, 3, 5, 4]
 
 
@@ -38,6 +38,14 @@ def fields(count, seed=0):
     }
 
 
+def with_fields(grid):
+    for name, values in fields(grid.n_points).items():
+        grid.point_data[name] = values
+    for name, values in fields(grid.n_cells, 1).items():
+        grid.cell_data[name] = values
+    return grid
+
+
 def every_cell():
     """A grid with one cell of every type that VTK has, each with points of its own, and fields."""
     points, cells, types, start = [], [], [], 0
@@ -49,11 +57,7 @@ def every_cell():
         cells.append([len(places), *range(start, start + len(places))])
         types.append(number)
         start += len(places)
-    grid = pyvista.UnstructuredGrid(np.concatenate(cells), types, np.concatenate(points))
-    for name, values in fields(grid.n_points).items():
-        grid.point_data[name] = values
-    for name, values in fields(grid.n_cells, 1).items():
-        grid.cell_data[name] = values
+    grid = with_fields(pyvista.UnstructuredGrid(np.concatenate(cells), types, np.concatenate(points)))
     grid.field_data["time"] = [0.25]
     grid.field_data["matrix"] = np.arange(6.0).reshape(2, 3)
     return grid
@@ -93,17 +97,14 @@ def same_fields(mesh, point_data, cell_data, exact=True):
 
 
 @pytest.mark.parametrize("mode", [*MODES, "legacy ascii", "legacy binary", "hdf"])
-def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path):
+def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path, capfd):
     grid = every_cell()
     if mode.startswith("legacy"):
         path = tmp_path / "mesh.vtk"
         grid.save(path, binary=mode == "legacy binary")
     elif mode == "hdf":
         path = tmp_path / "mesh.vtkhdf"
-        writer = importlib.import_module("vtkmodules.vtkIOHDF").vtkHDFWriter()
-        writer.SetFileName(str(path))
-        writer.SetInputData(grid)
-        assert writer.Write()
+        hdf(grid, path)
     else:
         path = tmp_path / "mesh.vtu"
         write("vtkXMLUnstructuredGridWriter", grid, path, **MODES[mode])
@@ -116,6 +117,7 @@ def test_every_type_of_cell_and_field_of_vtk(mode, tmp_path):
     same_fields(mesh, fields(grid.n_points), fields(grid.n_cells, 1), exact)
     assert np.ravel(mesh.field_data["time"]).tolist() == [0.25]
     assert np.ravel(mesh.field_data["matrix"]).tolist() == [0, 1, 2, 3, 4, 5]
+    assert capfd.readouterr() == ("", "")
 
 
 def boxes(mesh, shape, sizes):
@@ -145,11 +147,7 @@ def test_structured_grids(shape, ending, tmp_path):
     else:
         grid = pyvista.StructuredGrid()
         grid.points, grid.dimensions = points + 0.0, shape
-    for name, values in fields(grid.n_points).items():
-        grid.point_data[name] = values
-    for name, values in fields(grid.n_cells, 1).items():
-        grid.cell_data[name] = values
-    grid.save(tmp_path / f"mesh.{ending}")
+    with_fields(grid).save(tmp_path / f"mesh.{ending}")
     mesh = read_mesh(tmp_path / f"mesh.{ending}")
     assert np.allclose(
         mesh.points_in_space() if mesh.points.shape[1] > 1 else mesh.points,
@@ -287,7 +285,7 @@ def test_vtkhdf_of_several_times(tmp_path):
         steps.create_group("PointDataOffsets")["T"] = np.array([0, 4])
     mesh = read_mesh(tmp_path / "mesh.vtkhdf")
     assert mesh.point_data["T"].tolist() == [0, 1, 2, 3] and mesh.cells[0][1].tolist() == [[0, 1, 2, 3]]
-    assert [note.text for note in mesh.notes] == ["the first of 2 times, 0.5, is read"]
+    assert texts(mesh) == ["the first of 2 times, 0.5, is read"]
 
 
 random = np.random.default_rng(3)
@@ -381,7 +379,7 @@ def test_files_by_hand(ending, tmp_path):
     if ending == "node":
         assert mesh.point_data["tetgen:attr1"].tolist() == [1.5, 2, 3, 4, 5]
     if ending == "bdf":
-        assert [note.text for note in mesh.notes] == ["CONM2 elements are left out"]
+        assert texts(mesh) == ["CONM2 elements are left out"]
 
 
 @pytest.mark.parametrize(
@@ -416,82 +414,6 @@ def test_a_ply_file_cut_short_is_refused(tmp_path):
         (tmp_path / "mesh.ply").write_text(text[:-cut])
         with pytest.raises(ValueError, match=r"mesh\.ply: Expected"):
             read_mesh(tmp_path / "mesh.ply")
-
-
-ENSIGHT = "FORMAT\ntype: ensight gold\nGEOMETRY\nmodel: run.geo\nVARIABLE\n"
-
-
-def ensight(folder, variables="", binary=False, more=""):
-    """Two parts side by side, quads, with a scalar, a vector and a tensor on nodes, and a scalar on elements."""
-
-    def text(line):
-        return line.encode().ljust(80, b"\0") if binary else line.encode() + b"\n"
-
-    def whole(*values):
-        return np.array(values, "<i4").tobytes() if binary else b"".join(b"%10d\n" % value for value in values)
-
-    def row(*values):
-        return np.array(values, "<i4").tobytes() if binary else b"".join(b"%10d" % value for value in values) + b"\n"
-
-    def real(values):
-        values = np.asarray(values, float).ravel()
-        return values.astype("<f4").tobytes() if binary else b"".join(b"%12.5e\n" % value for value in values)
-
-    places = [np.array([[x, 0, 0], [x + 1, 0, 0], [x + 1, 1, 0], [x, 1, 0]], float) for x in (0, 1)]
-    content = text("C Binary") if binary else b""
-    content += text("a") + text("b") + text("node id off") + text("element id off")
-    for number, points in enumerate(places, 1):
-        content += (
-            text("part") + whole(number) + text(f"side {number}") + text("coordinates") + whole(4) + real(points.T)
-        )
-        content += text("quad4") + whole(1) + row(1, 2, 3, 4)
-    (folder / "run.geo").write_bytes(content)
-
-    def variable(name, values, what="coordinates"):
-        parts = b"".join(
-            text("part") + whole(n) + text(what) + real(np.transpose(own)) for n, own in enumerate(values, 1)
-        )
-        (folder / name).write_bytes(text(name) + parts)
-
-    variable("run.T", [points[:, 0] + 10 * points[:, 1] for points in places])
-    variable("run.v", places)
-    variable("run.s", [points[:, :1] + np.arange(6) for points in places])
-    variable("run.c", [[[5.5]], [[6.5]]], "quad4")
-    names = "scalar per node: T run.T\nvector per node: v run.v\ntensor symm per node: s run.s\n"
-    names += "scalar per element: c run.c\n"
-    (folder / "run.case").write_text(ENSIGHT + (variables or names) + more)
-    return folder / "run.case"
-
-
-@pytest.mark.parametrize("binary", [False, True])
-def test_ensight_parts_and_variables(binary, tmp_path):
-    mesh = read_mesh(ensight(tmp_path, binary=binary))
-    assert sorted(mesh.points.tolist()) == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
-    assert np.array_equal(mesh.point_data["T"], mesh.points @ [1, 10])
-    assert np.array_equal(mesh.point_data["v"][:, :2], mesh.points)
-    assert {tuple(row) for row in mesh.point_data["s"][:, :3].tolist()} == {(x, x + 1, x + 2) for x in (0, 1, 2)}
-    assert np.concatenate(mesh.cell_data["c"]).tolist() == [5.5, 6.5]
-    assert {name: [part.tolist() for part in parts] for name, parts in mesh.cell_sets.items()} == {
-        "side 1": [[0], []],
-        "side 2": [[], [0]],
-    }
-    assert np.allclose(geometry_values(mesh, "boundary_distance", "cell"), 0.5)
-
-
-def test_the_first_time_of_ensight_is_read_and_a_missing_file_is_refused(tmp_path):
-    time = (
-        "TIME\ntime set: 1\nnumber of steps: 2\nfilename start number: 0\nfilename increment: 1\ntime values: 0.5 1.5\n"
-    )
-    path = ensight(tmp_path, "scalar per node: 1 T run.T*\n", more=time)
-    content = (tmp_path / "run.T").read_bytes()
-    (tmp_path / "run.T0").write_bytes(content)
-    (tmp_path / "run.T1").write_bytes(content.replace(b"1.00000e+00", b"7.00000e+00"))
-    mesh = read_mesh(path)
-    assert np.array_equal(mesh.point_data["T"], mesh.points @ [1, 10])
-    assert "the first of 2 times, 0.5, is read" in [note.text for note in mesh.notes]
-    path = ensight(tmp_path, "scalar per node: T nowhere.T\n")
-    with pytest.raises(ValueError, match=r"run\.case: Expected"):
-        read_mesh(path)
 
 
 def test_the_documents_name_the_formats_that_are_read():

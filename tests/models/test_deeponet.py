@@ -12,7 +12,7 @@ from pitgeo.config.config import load_config
 from pitgeo.data import PointData
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.deeponet import DeepONet, DeepONetOptions
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.models.sensors import Sensors
 from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
 from pitgeo.workflows.run import train
@@ -125,15 +125,15 @@ def test_number_of_parameters():
 
 @pytest.mark.parametrize(("is_shared", "size"), [(True, 14), (False, 28)])
 def test_the_shape_of_the_data_decides_what_is_read(is_shared, size):
-    made = DeepONetOptions().build(Shape(4, 1, 2, 0.1, 3.0, points=POINTS, is_shared=is_shared))
+    made = DeepONetOptions().build(DataSpec(4, 1, 2, 0.1, 3.0, points=POINTS, is_shared=is_shared))
     assert made.sensors.size == made.branch[0].in_features == size and made.sensors.extent == 3.0
 
 
 def test_points_that_coincide():
-    made = DeepONetOptions().build(Shape(3, 1, 2, 0.0, 1.0, points=4))
+    made = DeepONetOptions().build(DataSpec(3, 1, 2, 0.0, 1.0, points=4))
     data = PointData(pos=torch.ones(4, 2), x=torch.rand(4, 1))
     assert made(data).isfinite().all()
-    one = DeepONetOptions().build(Shape(3, 1, 2, 0.0, 1.0, points=1))
+    one = DeepONetOptions().build(DataSpec(3, 1, 2, 0.0, 1.0, points=1))
     assert one(PointData(pos=torch.ones(1, 2), x=torch.rand(1, 1))).isfinite().all()
 
 
@@ -204,8 +204,8 @@ def test_a_run_finds_out_whether_the_mesh_is_shared(is_shared, tmp_path):
         (lambda: model()(Batch.from_data_list([sample(), sample(points=5)])), r"samples of 7 points.*\(got 5 to 7\)"),
         (lambda: model()(Batch.from_data_list([sample(points=5)] * 2)), r"\(got 5\)"),
         (lambda: model()(sample(channels=1)), "4 input channels"),
-        (lambda: DeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
-        (lambda: DeepONetOptions().build(Shape(2, 1, 2, 0.1, 1.0, points=9, is_shared=True)), "input values"),
+        (lambda: DeepONetOptions().build(DataSpec(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
+        (lambda: DeepONetOptions().build(DataSpec(2, 1, 2, 0.1, 1.0, points=9, is_shared=True)), "input values"),
         (lambda: Sensors(3, 2, 9, "both"), "'mesh'"),
         (lambda: Sensors(3, 2, 0), "'points'"),
         (lambda: model(basis=0), "'basis'"),

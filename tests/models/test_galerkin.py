@@ -5,7 +5,7 @@ import torch
 from pydantic import ValidationError
 
 from pitgeo.models.galerkin import GalerkinOptions, GalerkinTransformer
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 
 from .common import (
     check_numbers,
@@ -64,7 +64,7 @@ def test_it_learns_to_smooth():
 
 
 def test_options_build_it():
-    made = GalerkinOptions(width=12, heads=3, layers=1).build(Shape(4, 3, 2, spacing=0.1, extent=5.0))
+    made = GalerkinOptions(width=12, heads=3, layers=1).build(DataSpec(4, 3, 2, spacing=0.1, extent=5.0))
     assert made.extent == 5 and len(made.blocks) == 1 and made.blocks[0].attention.heads == 3
     assert made(sample().apply(lambda value: value.float())).shape == (11, 3)
     assert not GalerkinOptions().transform().transforms

@@ -11,7 +11,7 @@ from pitgeo.data.transforms import Compose
 from pitgeo.models import Deformation, GeoFNO, GeoFNOOptions
 from pitgeo.models.fno import SpectralConvolution
 from pitgeo.models.geo_fno import PointFourier
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import (
     assert_batch_independent,
@@ -225,11 +225,11 @@ def test_it_learns_the_heat_equation_on_random_points():
 
 
 def test_options():
-    shape = Shape(in_channels=5, out_channels=2, dimension=2, spacing=0.1, extent=3.0)
-    made = GeoFNOOptions(modes=4, width=8, nodes=10).build(shape)
+    spec = DataSpec(in_channels=5, out_channels=2, dimension=2, spacing=0.1, extent=3.0)
+    made = GeoFNOOptions(modes=4, width=8, nodes=10).build(spec)
     assert made.extent == 3.0 and made.deformation.code_channels == 3
     assert made(PointData(pos=torch.rand(20, 2), x=torch.rand(20, 3))).shape == (20, 2)
-    assert GeoFNOOptions(code="none").build(shape).deformation.code_channels == 0
+    assert GeoFNOOptions(code="none").build(spec).deformation.code_channels == 0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from torch_geometric.data import Batch
 from pitgeo.data import PointData
 from pitgeo.models import GINO, GINOOptions
 from pitgeo.models.gino import neuraloperator, segment_csr
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 
@@ -41,7 +41,7 @@ def model(dimension=2, channels=2, **options):
 def test_without_the_package_its_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "neuralop.models", None)
     with pytest.raises(ImportError, match=r"neuraloperator.*pip install 'pitgeo\[baselines\]'"):
-        GINOOptions().build(Shape(in_channels=5, out_channels=1, dimension=2, spacing=0.1, extent=1.0))
+        GINOOptions().build(DataSpec(in_channels=5, out_channels=1, dimension=2, spacing=0.1, extent=1.0))
 
 
 def test_filters_of_warnings_are_as_before(monkeypatch):
@@ -176,8 +176,8 @@ def test_it_learns_the_heat_equation_on_random_points(capsys):
 
 @needed
 def test_options():
-    shape = Shape(in_channels=5, out_channels=2, dimension=2, spacing=0.1, extent=3.0)
-    made = GINOOptions(modes=4, width=8, nodes=10, layers=2).build(shape)
+    spec = DataSpec(in_channels=5, out_channels=2, dimension=2, spacing=0.1, extent=3.0)
+    made = GINOOptions(modes=4, width=8, nodes=10, layers=2).build(spec)
     assert made.extent == 3.0 and made.network.fno_blocks.n_layers == 2
     assert made(PointData(pos=torch.rand(20, 2), x=torch.rand(20, 3))).shape == (20, 2)
 

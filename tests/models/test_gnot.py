@@ -5,7 +5,7 @@ import torch
 from pydantic import ValidationError
 
 from pitgeo.models.gnot import GNOT, GNOTOptions
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 
 from .common import (
     check_numbers,
@@ -84,7 +84,7 @@ def test_it_learns_to_smooth():
 
 def test_options_build_it():
     options = GNOTOptions(width=12, heads=3, layers=1, experts=2, expansion=1)
-    made = options.build(Shape(4, 3, 2, spacing=0.1, extent=5.0))
+    made = options.build(DataSpec(4, 3, 2, spacing=0.1, extent=5.0))
     assert made.extent == 5 and len(made.blocks) == 1 and made.blocks[0].cross_attention.heads == 3
     assert made.blocks[0].first.first.shape == (2, 12, 12)
     assert made(sample(outputs=4).apply(lambda value: value.float())).shape == (4, 3)

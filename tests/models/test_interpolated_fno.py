@@ -10,7 +10,7 @@ from pitgeo.data import PointData
 from pitgeo.data.transforms import Compose, GridInterpolation, UnitBox
 from pitgeo.models import FNO, FNOOptions, FNOPlusOptions, InterpolatedFNO
 from pitgeo.models.interpolated_fno import from_nodes, to_nodes
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import (
     assert_batch_independent,
@@ -215,7 +215,7 @@ def test_it_learns_the_heat_equation_on_random_points():
     assert error < 0.2 and pointwise > 0.5
 
 
-SHAPE = Shape(in_channels=4, out_channels=1, dimension=2, spacing=0.1, extent=1.0)
+SHAPE = DataSpec(in_channels=4, out_channels=1, dimension=2, spacing=0.1, extent=1.0)
 
 
 @pytest.mark.parametrize("options", [FNOOptions, FNOPlusOptions])

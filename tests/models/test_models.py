@@ -22,7 +22,7 @@ from pitgeo.models import (
     Sensors,
     Transolver,
 )
-from pitgeo.models.registry import MODELS, Shape
+from pitgeo.models.registry import MODELS, DataSpec
 from pitgeo.nn import Body, LocalDecoder, PiT
 from pitgeo.nn.blocks import PaperBlock
 
@@ -30,7 +30,7 @@ needs_extra = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, r
 NETWORKS = [name for name, options in MODELS.items() if not options.is_closed]
 NAMES = [pytest.param(name, marks=needs_extra) if name == "gino" else name for name in NETWORKS]
 AXIS = torch.arange(24) / 23
-SHAPE = Shape(3, 1, 2, spacing=1 / 23, extent=1.0, points=576)
+SHAPE = DataSpec(3, 1, 2, spacing=1 / 23, extent=1.0, points=576)
 
 
 def on_a_grid(name, channels=1, dtype=torch.float32, **others):
@@ -77,7 +77,7 @@ def test_output_points_of_another_type_are_refused(name):
 @pytest.mark.parametrize("extent", [0.0, -1.0, float("inf"), float("nan")])
 def test_meshes_without_a_length_are_refused_whatever_the_model(extent):
     with pytest.raises(ValueError, match=r"at least two different points.*\(got an extent of .*all points"):
-        Shape(3, 1, 2, spacing=0.0, extent=extent)
+        DataSpec(3, 1, 2, spacing=0.0, extent=extent)
 
 
 MADE_WITH_EXTENT = {

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from pitgeo.data import PointData
 from pitgeo.models.linear_attention import rotary_angles
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.models.oformer import OFormer, OFormerOptions
 
 from .common import (
@@ -103,10 +103,10 @@ def test_it_learns_to_smooth():
 
 
 def test_options_build_it():
-    made = OFormerOptions(width=12, heads=3, layers=1).build(Shape(4, 3, 2, spacing=0.1, extent=5.0))
+    made = OFormerOptions(width=12, heads=3, layers=1).build(DataSpec(4, 3, 2, spacing=0.1, extent=5.0))
     assert made.extent == 5 and made.spacing == 0.1 and len(made.blocks) == 1 and made.attention.heads == 3
     assert made(sample(outputs=4).apply(lambda value: value.float())).shape == (4, 3)
-    assert OFormerOptions().build(Shape(4, 3, 2, spacing=0.0, extent=5.0)).spacing == 0.05
+    assert OFormerOptions().build(DataSpec(4, 3, 2, spacing=0.0, extent=5.0)).spacing == 0.05
     assert not OFormerOptions().transform().transforms
     with pytest.raises(ValidationError, match="frequency"):
         OFormerOptions(frequency=0)

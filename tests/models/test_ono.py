@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.models.ono import ONO, ONOOptions, OrthogonalAttention
 from pitgeo.testing import assert_parameters_used
 
@@ -176,7 +176,7 @@ def test_it_learns_to_smooth():
 
 
 def test_options_build_it():
-    made = ONOOptions(width=12, heads=3, layers=2, features=5, momentum=0.5).build(Shape(4, 3, 2, 0.1, extent=5.0))
+    made = ONOOptions(width=12, heads=3, layers=2, features=5, momentum=0.5).build(DataSpec(4, 3, 2, 0.1, extent=5.0))
     assert made.extent == 5 and len(made.blocks) == 2 and made.blocks[1].attention.heads == 3
     assert made.blocks[0].orthogonal.momentum == 0.5 and len(made.blocks[0].orthogonal.strength) == 5
     assert made(sample().apply(lambda value: value.float())).shape == (11, 3)

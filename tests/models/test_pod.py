@@ -19,7 +19,7 @@ from pitgeo.controls import PODMap
 from pitgeo.data import PointData
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.models import POD, PODOptions
-from pitgeo.models.registry import Shape
+from pitgeo.models.registry import DataSpec
 from pitgeo.prediction.export import export_model
 from pitgeo.system.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import read_checkpoint
@@ -130,11 +130,11 @@ def test_it_has_no_program_of_its_own(run, tmp_path):
 def test_data_that_it_is_not_for_are_refused(changes, message):
     given = {"in_channels": 3, "out_channels": 1, "dimension": 2, "spacing": 0.1, "extent": 1.0, "is_shared": True}
     with pytest.raises(ValueError, match=message):
-        PODOptions().build(Shape(**{**given, **changes}))
+        PODOptions().build(DataSpec(**{**given, **changes}))
 
 
 def test_a_model_that_was_not_fitted_is_refused():
-    model = PODOptions().build(Shape(3, 1, 2, 0.1, 1.0, is_shared=True))
+    model = PODOptions().build(DataSpec(3, 1, 2, 0.1, 1.0, is_shared=True))
     assert isinstance(model, POD)
     with pytest.raises(ValueError, match=r"Expected a POD that was fitted to samples .*train or load it"):
         model(PointData(pos=torch.rand(5, 2), x=torch.rand(5, 1)))

@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.models.sensors import Sensors
 from pitgeo.models.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
 from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
@@ -97,7 +97,7 @@ def test_coordinates_move_in_single_precision_under_autocast():
 
 
 def test_points_that_coincide():
-    made = ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.0, 1.0, points=4))
+    made = ShiftDeepONetOptions().build(DataSpec(3, 1, 2, 0.0, 1.0, points=4))
     assert made(PointData(pos=torch.ones(4, 2), x=torch.rand(4, 1))).isfinite().all()
 
 
@@ -133,7 +133,7 @@ def test_few_functions_that_move_do_what_as_many_fixed_ones_cannot():
     ("call", "message"),
     [
         (lambda: model()(sample(points=6)), r"samples of 7 points.*\(got 6\).*'pit'"),
-        (lambda: ShiftDeepONetOptions().build(Shape(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
+        (lambda: ShiftDeepONetOptions().build(DataSpec(3, 1, 2, 0.1, 1.0)), "same number of points.*'pit'"),
         (lambda: model(basis=0), "'basis'"),
     ],
 )

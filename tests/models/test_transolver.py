@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
-from pitgeo.models.model_options import Shape
+from pitgeo.models.model_options import DataSpec
 from pitgeo.models.transolver import Transolver, TransolverOptions
 from pitgeo.testing import (
     assert_batch_independent,
@@ -69,7 +69,7 @@ def test_number_of_parameters_with_the_papers_sizes():
 
 @pytest.mark.parametrize("points", [1, 4])
 def test_points_that_coincide(points):
-    made = TransolverOptions().build(Shape(3, 1, 2, 0.0, 1.0))
+    made = TransolverOptions().build(DataSpec(3, 1, 2, 0.0, 1.0))
     assert made(PointData(pos=torch.ones(points, 2), x=torch.rand(points, 1))).isfinite().all()
 
 

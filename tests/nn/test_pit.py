@@ -12,7 +12,7 @@ from pitgeo.data import PointData
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.quadrature import quadrature_weights
-from pitgeo.models.registry import PiTOptions, Shape
+from pitgeo.models.registry import DataSpec, PiTOptions
 from pitgeo.nn import Body, PiT, PointwiseMLP
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 
@@ -36,7 +36,7 @@ ATTENTION = (("position",) * 3, ("position", "self", "position"), ("self",) * 3)
 
 
 def count(i, **options):
-    model = PiTOptions(body="paper", lengths="random", **options).build(Shape(i, 1, 2, 0.1, 1.0))
+    model = PiTOptions(body="paper", lengths="random", **options).build(DataSpec(i, 1, 2, 0.1, 1.0))
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -271,7 +271,7 @@ def test_moments_of_samples_far_apart_in_single_precision():
     [(2, {}), (2, {"body": Body()}), (1, {"body": Body(moments=1)}), (3, {"body": Body(moments=3)})],
 )
 def test_the_default_is_that_of_a_configuration(dimension, given):
-    built = PiTOptions(lengths="random").build(Shape(dimension + 2, 1, dimension, 0.1, 1.0))
+    built = PiTOptions(lengths="random").build(DataSpec(dimension + 2, 1, dimension, 0.1, 1.0))
     made = PiT(dimension + 2, 1, **given)
     assert made.body == built.body and made.body.moments == dimension
     assert made.graphs == built.graphs
@@ -281,7 +281,7 @@ def test_the_default_is_that_of_a_configuration(dimension, given):
 
 def test_the_paper_body_says_so():
     made = PiT(4, 1, 16, 2, body=Body(moments=0))
-    built = PiTOptions(body="paper", channels=16, heads=2, lengths="random").build(Shape(4, 1, 2, 0.1, 1.0))
+    built = PiTOptions(body="paper", channels=16, heads=2, lengths="random").build(DataSpec(4, 1, 2, 0.1, 1.0))
     assert made.body == built.body
     assert not any("moments" in name for name in made.state_dict())
 

@@ -22,6 +22,7 @@ from pitgeo.cli.main import main
 from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
+from pitgeo.datasets import ListedSamples
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.calibration import calibrate, evaluate_ensemble, format_ensemble
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
@@ -52,8 +53,8 @@ class Options:
     def counts(self) -> tuple[int, ...]:
         return tuple(len(self.splits.get(name, [])) for name in ("train", "validation", "test"))
 
-    def split_samples(self, split: str, progress: bool) -> list[PointData]:
-        return self.splits.get(split, [])
+    def split_samples(self, split: str, progress: bool) -> ListedSamples:
+        return ListedSamples(self.splits.get(split, []))
 
 
 class Fake(MeshPredictor):
@@ -430,7 +431,7 @@ def test_data_are_read_once(run: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
     calls = []
     monkeypatch.setattr(
-        train_ensemble, "read_parts", lambda *given, read=train_ensemble.read_parts: calls.append(1) or read(*given)
+        train_ensemble, "read_data", lambda *given, read=train_ensemble.read_data: calls.append(1) or read(*given)
     )
     assert train(run, tmp_path / "out") == 0
     assert calls == [1]

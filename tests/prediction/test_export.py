@@ -13,7 +13,7 @@ from pitgeo.cli.main import main
 from pitgeo.config.config import parse_config
 from pitgeo.data.scaling import Scaling
 from pitgeo.mesh import write_mesh
-from pitgeo.models.registry import Shape, build
+from pitgeo.models.registry import DataSpec, build
 from pitgeo.prediction.export import export_model, program_inputs
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO, read_checkpoint
 from pitgeo.training.module import OperatorModule
@@ -127,11 +127,11 @@ def variant(run, folder, data=None, channels=(2, 1), steps=1, scalings=None, **o
     scaling = {"box": "none"} if periodic else facts["config"]["scaling"]
     config = parse_config({"data": facts["config"]["data"], "model": options, "scaling": scaling})
     facts["box_scale"] = None if periodic else facts["box_scale"]
-    shape = Shape(2 + inputs, targets, 2, 0.1, 1.0, steps=steps)
-    facts |= {"config": config.plain(), "shape": vars(shape), "ranges": None}
+    spec = DataSpec(2 + inputs, targets, 2, 0.1, 1.0, steps=steps)
+    facts |= {"config": config.plain(), "shape": vars(spec), "ranges": None}
     torch.manual_seed(0)
     given, wanted = scalings or (Scaling.identity(inputs), Scaling(torch.tensor([3.0]), torch.tensor([2.0])))
-    module = OperatorModule(build(config.model.options, shape), given, wanted, config.training)
+    module = OperatorModule(build(config.model.options, spec), given, wanted, config.training)
     AtomicCheckpointIO().save_checkpoint({"state_dict": module.state_dict(), "pitgeo": facts}, folder / "variant.ckpt")
     return load(folder / "variant.ckpt")
 

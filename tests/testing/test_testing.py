@@ -11,8 +11,9 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GCNConv
 
 from pitgeo.data import PointData
+from pitgeo.data.samples import Samples
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
-from pitgeo.datasets import Fields, SharedMesh
+from pitgeo.datasets import Fields, ListedSamples, SharedMesh
 from pitgeo.graphs.neighbors import quantile
 from pitgeo.nn import PiT, PointwiseMLP, PositionAttention
 from pitgeo.testing import (
@@ -272,18 +273,24 @@ def test_samples_that_do_not_suit_are_refused(call, message):
         call()
 
 
-class Samples(list):
+class Least(Samples):
     """A right data set, in the least that it takes."""
 
+    def __init__(self, samples):
+        self.all = list(samples)
+
+    def __len__(self):
+        return len(self.all)
+
     def __getitem__(self, index):
-        return type(self)(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
+        return type(self)(self.all[index]) if isinstance(index, slice) else self.all[index]
 
     def with_transform(self, transform, progress=False):
         return type(self)(transform(sample) for sample in self)
 
 
-def clouds(sizes=(20, 30, 25, 15), kind=Samples, graphs=True):
-    made = kind()
+def clouds(sizes=(20, 30, 25, 15), kind=Least, graphs=True):
+    made = []
     for number, size in enumerate(sizes):
         data = PointData(
             pos=torch.rand(size, 2),
@@ -294,7 +301,7 @@ def clouds(sizes=(20, 30, 25, 15), kind=Samples, graphs=True):
         )
         data = LatentMesh("farthest", number=5 + number)(data)
         made.append(AttentionGraphs(0.2, 0.5, 0.5)(data) if graphs else data)
-    return made
+    return kind(made)
 
 
 def shared():
@@ -306,37 +313,38 @@ def shared():
 def test_right_data_sets_pass():
     assert_dataset(clouds())
     assert_dataset(clouds((4, 4), graphs=False))
+    assert_dataset(clouds(kind=ListedSamples))
     assert_dataset(shared())
 
 
-class InPlace(Samples):
+class InPlace(Least):
     def with_transform(self, transform, progress=False):
         for sample in self:
             sample.pos = transform(sample).pos
         return self
 
 
-class Forgetful(Samples):
+class Forgetful(Least):
     def with_transform(self, transform, progress=False):
         return self
 
 
-class Loose(Samples):
+class Loose(Least):
     def __getitem__(self, index):
-        return list(self)[index]
+        return self.all[index]
 
 
-class Endless(Samples):
+class Endless(Least):
     def __getitem__(self, index):
         return super().__getitem__(index if isinstance(index, slice) else index % len(self))
 
 
-class Backwards(Samples):
+class Backwards(Least):
     def __iter__(self):
         return reversed([self[number] for number in range(len(self))])
 
 
-class Noisy(Samples):
+class Noisy(Least):
     def __getitem__(self, index):
         found = super().__getitem__(index)
         if not isinstance(index, slice):
@@ -355,7 +363,8 @@ class Misnumbered(PointData):
     [
         (InPlace, "after others have been transformed"),
         (Forgetful, "transformed, to be as it was"),
-        (Loose, "slice to have 'with_transform'"),
+        (Loose, "slice to be samples of a data set"),
+        (list, "derived from pitgeo.datasets.Samples"),
         (Endless, "IndexError for sample 4 of 4"),
         (Backwards, "sample 0 of an iteration"),
         (Noisy, r"'x' of .* a largest difference of 0\.00"),
@@ -398,7 +407,7 @@ def test_a_wrong_sample_is_named(spoil, message):
 
 
 def test_numbers_that_are_shifted_wrongly_in_a_batch_are_found():
-    samples = Samples(Misnumbered(**{**one.to_dict(), "sample_id": n}) for n, one in enumerate(clouds(graphs=False)))
+    samples = Least(Misnumbered(**{**one.to_dict(), "sample_id": n}) for n, one in enumerate(clouds(graphs=False)))
     assert_dataset(samples)  # no graphs: nothing to number
     with pytest.raises(AssertionError, match="decoder graph of a batch"):
         assert_dataset(samples.with_transform(AttentionGraphs(0.2, 0.5, 0.5)))

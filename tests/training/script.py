@@ -28,7 +28,7 @@ from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
 from pitgeo.training import FORMAT, OperatorModule, WorkerLostError, distributed, fit, together
-from pitgeo.training.place import find_place
+from pitgeo.training.distributed_context import find_context
 
 
 class Pointwise(nn.Module):
@@ -86,7 +86,7 @@ class Eyes(Callback):
 def train(folder: Path, job: dict[str, Any]) -> Eyes:
     """One training as the job says."""
     training = TrainingConfig(device="cpu", learning_rate=1e-2, **job["training"])
-    place = find_place(training)
+    context = find_context(training)
     output = folder / job["name"]
     data = samples(job["samples"])
     torch.manual_seed(0)
@@ -95,14 +95,14 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
         Scaling.fit([sample.x for sample in data], "channel"),
         Scaling.fit([sample.y for sample in data], "channel"),
         training,
-        facts={"format": FORMAT, "config": {}},
+        metadata={"format": FORMAT, "config": {}},
     ).double()
-    eyes = Eyes(place.rank, output, job.get("event", {}))
+    eyes = Eyes(context.rank, output, job.get("event", {}))
     distributed.GRACE = job.get("grace", distributed.GRACE)
     distributed.TIMEOUT = timedelta(seconds=job.get("timeout", distributed.TIMEOUT.total_seconds()))
     with together(training, output / "last.ckpt") as processes, processes.by_turns():
         eyes.seen["prepared"] = (output / "data").exists()
-        if place.is_first:
+        if context.is_first:
             time.sleep(0.2)  # the others would be here by now
             output.mkdir(exist_ok=True)
             (output / "data").touch()
@@ -113,8 +113,8 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
             os.kill(os.getpid(), signal.SIGTERM)
         raise
     finally:
-        if place.world > 1:
-            (output / f"seen_{place.rank}.json").write_text(json.dumps(eyes.seen))
+        if context.world > 1:
+            (output / f"seen_{context.rank}.json").write_text(json.dumps(eyes.seen))
     return eyes
 
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,10 +22,10 @@ import torch
 from pitgeo.cli.main import main
 from pitgeo.config.config import TrainingConfig, load_config
 from pitgeo.mesh import write_mesh
-from pitgeo.models.registry import Shape, build
-from pitgeo.training import BatchLoader, WorkerLostError, distributed, find_place, read_checkpoint, together
+from pitgeo.models.registry import DataSpec, build
+from pitgeo.training import BatchLoader, WorkerLostError, distributed, find_context, read_checkpoint, together
+from pitgeo.training.distributed_context import DistributedContext
 from pitgeo.training.fit import _shared_cores
-from pitgeo.training.place import Place
 from pitgeo.training.random_state import RandomState
 from tests.datasets.folder.conftest import small_mesh
 from tests.training.script import samples, train
@@ -40,6 +40,14 @@ EVEN = {"samples": 10, "held_out": 3, "training": {"epochs": 4, "batch_size": 4,
 ALONE = {"samples": 5, "held_out": 1, "training": {"epochs": 2, "batch_size": 1, "devices": 2}}
 STEPS = 3  # of an epoch of EVEN
 COLUMNS = ("epoch", "train_loss", "val_error", "lr")
+
+
+@pytest.fixture(autouse=True)
+def same_signals() -> Iterator[None]:
+    """A failure in this process has it ignore SIGTERM until it ends; the tests go on."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def environment() -> dict[str, str]:
@@ -324,43 +332,43 @@ class TestFindPlace:
             monkeypatch.delenv(name)
 
     def test_one_process_by_itself(self) -> None:
-        assert find_place(TrainingConfig()).world == 1
-        place = find_place(TrainingConfig(devices=3))
-        assert (place.rank, place.world, place.launcher, place.nodes) == (0, 3, "pitgeo", 1)
+        assert find_context(TrainingConfig()).world == 1
+        context = find_context(TrainingConfig(devices=3))
+        assert (context.rank, context.world, context.launcher, context.nodes) == (0, 3, "pitgeo", 1)
 
     def test_several_machines_need_a_launcher(self) -> None:
         with pytest.raises(ValueError, match=r"torchrun or srun to start the processes on 2 machines"):
-            find_place(TrainingConfig(nodes=2))
+            find_context(TrainingConfig(nodes=2))
 
     def test_torchrun(self, monkeypatch: pytest.MonkeyPatch) -> None:
         numbers = {"RANK": 5, "WORLD_SIZE": 8, "LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 4, "GROUP_RANK": 1}
         for name, value in {**numbers, "TORCHELASTIC_RUN_ID": "a", "MASTER_ADDR": "b", "MASTER_PORT": 9}.items():
             monkeypatch.setenv(name, str(value))
         for training in (TrainingConfig(), TrainingConfig(devices=4, nodes=2)):
-            place = find_place(training)
-            assert (place.rank, place.world, place.local_rank, place.node, place.nodes) == (5, 8, 1, 1, 2)
-            assert (place.address, place.port, place.is_first) == ("b", 9, False)
+            context = find_context(training)
+            assert (context.rank, context.world, context.local_rank, context.node, context.nodes) == (5, 8, 1, 1, 2)
+            assert (context.address, context.port, context.is_first) == ("b", 9, False)
         for training in (TrainingConfig(devices=4), TrainingConfig(devices=2, nodes=4)):
             with pytest.raises(ValueError, match=r"training.devices = 4 and training.nodes = 2, as torchrun started"):
-                find_place(training)
+                find_context(training)
 
     def test_srun(self, monkeypatch: pytest.MonkeyPatch) -> None:
         numbers = {"PROCID": 5, "LOCALID": 1, "NODEID": 1, "STEP_NUM_TASKS": 8, "STEP_NUM_NODES": 2, "JOB_ID": 123456}
         for name, value in {**numbers, "STEP_NODELIST": "gpu[07-08]"}.items():
             monkeypatch.setenv(f"SLURM_{name}", str(value))
-        place = find_place(TrainingConfig(devices=4, nodes=2))
-        assert (place.rank, place.world, place.local_rank, place.node, place.nodes) == (5, 8, 1, 1, 2)
-        assert (place.address, place.port) == ("gpu07", 18456)
-        assert find_place(TrainingConfig()).world == 1
+        context = find_context(TrainingConfig(devices=4, nodes=2))
+        assert (context.rank, context.world, context.local_rank, context.node, context.nodes) == (5, 8, 1, 1, 2)
+        assert (context.address, context.port) == ("gpu07", 18456)
+        assert find_context(TrainingConfig()).world == 1
         with pytest.raises(ValueError, match=r"= 8 on 2 machines, as srun started \(got 4 x 1\)"):
-            find_place(TrainingConfig(devices=4))
+            find_context(TrainingConfig(devices=4))
 
     def test_a_process_of_pitgeo_keeps_its_number(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PITGEO_PROCESS", "1 2 4000 77")
-        place = find_place(TrainingConfig(devices=2))
-        assert (place.rank, place.world, place.port, place.parent) == (1, 2, 4000, 77)
+        context = find_context(TrainingConfig(devices=2))
+        assert (context.rank, context.world, context.port, context.parent) == (1, 2, 4000, 77)
         with pytest.raises(ValueError, match=r"as many processes as its first with several, 2 \(got 1\)"):
-            find_place(TrainingConfig())
+            find_context(TrainingConfig())
 
     def test_ensembles_are_not_for_torchrun(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -437,8 +445,8 @@ def test_every_parameter_takes_part(name: str, setting: str) -> None:
     sample = config.transform(None)(config.data.options.template())
     steps = config.data.options.rollout
     out = int(sample.y.shape[1]) if steps == 1 else 1
-    shape = Shape(sample.input_dim, out, sample.pos.shape[1], 0.1, 1.0, 0.1, steps)
-    model = build(config.model.options, shape)
+    spec = DataSpec(sample.input_dim, out, sample.pos.shape[1], 0.1, 1.0, 0.1, steps)
+    model = build(config.model.options, spec)
     model(sample).square().mean().backward()
     assert [key for key, parameter in model.named_parameters() if parameter.grad is None] == []
 
@@ -451,7 +459,7 @@ def test_processes_on_the_cpu_share_its_cores(set_by_hand: bool, threads: int, m
         monkeypatch.setenv("OMP_NUM_THREADS", "4")
     try:
         torch.set_num_threads(4)
-        with _shared_cores(Place(world=2, local_world=2), TrainingConfig(device="cpu")):
+        with _shared_cores(DistributedContext(world=2, local_world=2), TrainingConfig(device="cpu")):
             assert torch.get_num_threads() == threads
         assert torch.get_num_threads() == 4
     finally:

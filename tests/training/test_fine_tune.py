@@ -13,8 +13,8 @@ from pitgeo import load
 from pitgeo.config.config import load_config
 from pitgeo.datasets.vorticity import FILES
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.workflows.run import _module, train
-from pitgeo.workflows.run_data import read_parts
+from pitgeo.workflows.run import new_module, train
+from pitgeo.workflows.run_data import read_data
 
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
@@ -43,8 +43,8 @@ def earlier(folder):
 
 def start(folder, earlier, inputs, targets, *changes):
     changed = config(folder, inputs, targets, f'training.start_from="{earlier}"', *changes)
-    parts = read_parts(changed, False)
-    return _module(changed, parts).eval(), parts.samples
+    parts = read_data(changed, False)
+    return new_module(changed, parts).eval(), parts.samples
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def rolled(flow):
 
 def begun(flow, start, *changes):
     changed = steps(flow, f'training.start_from="{start}"', *changes)
-    parts = read_parts(changed, False)
-    return _module(changed, parts).eval(), parts.samples
+    parts = read_data(changed, False)
+    return new_module(changed, parts).eval(), parts.samples
 
 
 def predicted(module, sample):

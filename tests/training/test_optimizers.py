@@ -150,7 +150,7 @@ def test_weights_that_multiply_values_decay_and_no_others(kind):
     zero = {name for name, weight in before.items() if not weight.any()}
     vectors = {name for name, weight in before.items() if weight.dim() < 2}
     spared = {"experts.first_bias", "experts.second_bias", "heads.weight", "heads.bias", "norm.weight", "norm.bias"}
-    assert "pit.encoder.attention.scale.raw" in vectors and "pit.head.0.weight" in vectors
+    assert "pit.encoder.attention.scale.raw" in vectors and "pit.head.0.bias" in vectors
     assert decayed == before.keys() - vectors - spared - zero
 
 

@@ -73,7 +73,7 @@ def module(**options: Any) -> OperatorModule:
         Scaling.fit([sample.x for sample in data], "channel"),
         Scaling.fit([sample.y for sample in data], "channel"),
         TrainingConfig(**training),
-        facts={"format": FORMAT, "config": {}},
+        metadata={"format": FORMAT, "config": {}},
     )
 
 

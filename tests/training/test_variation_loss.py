@@ -34,10 +34,10 @@ class Shift(nn.Module):
         return data.x + self.shift
 
 
-def module(reference: Reference | None = REFERENCE, loss: str = "variation_l2", **facts: Any) -> OperatorModule:
-    facts |= {} if reference is None else {"reference": reference.plain()}
+def module(reference: Reference | None = REFERENCE, loss: str = "variation_l2", **metadata: Any) -> OperatorModule:
+    metadata |= {} if reference is None else {"reference": reference.plain()}
     training = TrainingConfig(loss=loss, device="cpu")  # type: ignore[arg-type]
-    return OperatorModule(Shift(), Scaling.identity(2), Scaling.identity(2), training, facts=facts)
+    return OperatorModule(Shift(), Scaling.identity(2), Scaling.identity(2), training, metadata=metadata)
 
 
 def samples(offset: float = 0.0) -> list[PointData]:
@@ -126,7 +126,7 @@ def test_a_component_of_a_vector_is_relative_to_its_own_variation() -> None:
 
 
 def test_without_a_reference_it_is_refused() -> None:
-    with pytest.raises(ValueError, match="'facts' with a 'reference'"):
+    with pytest.raises(ValueError, match="'metadata' with a 'reference'"):
         module(None)
     module(None, loss="relative_l2")
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from pitgeo.config.config import ConfigError, TrainingConfig, load_config
+from pitgeo.config.config import TrainingConfig, load_config
+from pitgeo.config.toml import ConfigError
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
 from pitgeo.datasets.fields import Fields
@@ -84,7 +85,7 @@ def module(window: int, epochs: int = 3) -> OperatorModule:
     none = [Scaling.identity(channels) for channels in (KNOWN, STEPS)]
     training = TrainingConfig(epochs=epochs, batch_size=4, learning_rate=3e-3, device="cpu", window=window)
     model = Rollout(PointwiseMLP(2 + KNOWN, 1, 16, 2), STEPS)
-    return OperatorModule(model, *none, training, facts={"format": FORMAT, "config": {}})
+    return OperatorModule(model, *none, training, metadata={"format": FORMAT, "config": {}})
 
 
 def test_training_goes_through_windows_validation_through_series(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_a_series_far_from_those_of_training_is_named(series, tmp_path, caplog):
 def test_steps_want_a_model_of_series(run, tmp_path, capsys):
     case = run.checkpoint.parents[1] / "cases" / "case_1.vtu"
     assert main(["predict", str(run.checkpoint), str(case), "--output", str(tmp_path), "--steps", "2"]) == 2
-    assert "'steps' with a model of time series" in capsys.readouterr().err
+    assert "--steps with a model of time series" in capsys.readouterr().err
     assert read_mesh(case).point_data.keys() == small_mesh(1).point_data.keys()
 
 

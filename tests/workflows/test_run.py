@@ -10,8 +10,9 @@ from pitgeo.datasets import DATASETS
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.registry import parameter_count
-from pitgeo.workflows.run import _module, dry_run, train
-from pitgeo.workflows.run_data import read_parts
+from pitgeo.workflows.run import dry_run, new_module, train
+from pitgeo.workflows.run_data import read_data
+from pitgeo.workflows.run_folder import claim
 from tests.datasets.folder.conftest import small_mesh
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -34,10 +35,10 @@ def test_before_and_in_a_run_the_mesh_is_shared_or_not(data, tmp_path):
         config = load_config(CONFIGS / "smoothing.toml", ['model.name="deeponet"'])
     else:
         config = files(tmp_path, [20] * 6, data == "one mesh")('model.name="deeponet"')
-    module = _module(config, read_parts(config, False))
+    module = new_module(config, read_data(config, False))
     values, axes, points = 1, 2, 256 if data == "made on the spot" else 20
     shared = data != "meshes of one size"
-    assert module.facts["shape"]["is_shared"] == config.data.options.is_shared == shared
+    assert module.metadata["shape"]["is_shared"] == config.data.options.is_shared == shared
     assert module.model.sensors.size == points * (values if shared else values + axes)
     assert dry_run(config)[-1] == f"parameters: {parameter_count(module.model):,}"
 
@@ -45,7 +46,7 @@ def test_before_and_in_a_run_the_mesh_is_shared_or_not(data, tmp_path):
 def test_options_that_say_otherwise_than_their_samples_are_refused(monkeypatch):
     monkeypatch.setattr(DATASETS["smoothing"], "is_shared", DataOptions.is_shared)
     with pytest.raises(ValueError, match=r"SmoothingOptions.is_shared .*\(got False, and samples that have\); mend"):
-        read_parts(load_config(CONFIGS / "smoothing.toml"), False)
+        read_data(load_config(CONFIGS / "smoothing.toml"), False)
 
 
 SIZES = r"same number of points, the sensors of a DeepONet.*several sizes"
@@ -94,3 +95,18 @@ def test_a_dry_run_without_files_tries_what_is_known(tmp_path):
         lines("naca", *naca, 'data.naca.positions="physical"')
     vorticity = ['model.name="mlp"', "data.vorticity.resolution=16"]
     assert lines("vorticity", *vorticity)[-2] == "model: mlp, tried on 2 samples"
+
+
+def test_a_run_begins_without_the_files_that_a_killed_process_left(tmp_path):
+    config = load_config(CONFIGS / "smoothing.toml")
+    (tmp_path / ".part-4242-last.ckpt").write_text("half")
+    claim(config, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_samples_of_another_kind_are_refused(monkeypatch):
+    options = DATASETS["smoothing"]
+    whole = options.training_parts
+    monkeypatch.setattr(options, "training_parts", lambda self, progress=False: tuple(map(list, whole(self, progress))))
+    with pytest.raises(ValueError, match=r"SmoothingOptions .* from pitgeo.datasets.Samples \(got list\); derive"):
+        read_data(load_config(CONFIGS / "smoothing.toml"), False)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +16,12 @@ from tqdm import tqdm
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import sizes
-from pitgeo.datasets.folder.facts import Reading, Trial, mesh_hash
+from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
 from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
 from pitgeo.mesh.reading import read
+from pitgeo.system.atomic_files import atomic_file
 from pitgeo.system.processes import as_needed
 
 log = logging.getLogger(__name__)
@@ -116,7 +115,7 @@ def open_series(case: tuple[Path, ...]) -> Series:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What the cache holds: ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and a reading's facts."""
+    """What the cache holds: ``pos``, raw ``inputs`` and ``targets``, ``geometry`` inputs, and a reading's metadata."""
     content: dict[str, Any] = torch.load(path, weights_only=True)
     return content
 
@@ -127,14 +126,10 @@ def save(path: Path, content: dict[str, Any]) -> None:
     Raises:
         ValueError: If it cannot be written.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(content, part)
-        part.replace(path)
+        with atomic_file(path) as part:
+            torch.save(content, part)
     except (OSError, RuntimeError) as error:  # torch says RuntimeError
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise ValueError(
             f"Expected a folder with room that can be written to at {path.parent}, the cache (got: {reason}); name "
@@ -173,27 +168,27 @@ def _read(
 
 
 def _reading(case: tuple[Path, ...], cache: Path, content: Mapping[str, Any]) -> Reading:
-    facts = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
-    return Reading(case=case, cache=cache, **facts)
+    metadata = {**content["facts"], "notes": tuple(Note(*pair) for pair in content["facts"]["notes"])}
+    return Reading(case=case, cache=cache, **metadata)
 
 
 def _add_geometry(content: dict[str, Any], mesh: Mesh, table: FieldTable, tried: Sequence[str]) -> None:
     """Compute the geometry inputs of a table, and of others to try those that the mesh has."""
-    facts, wanted = content["facts"], [field.name for field in table.geometry]
+    metadata, wanted = content["facts"], [field.name for field in table.geometry]
     for field in table.with_geometry(tuple(dict.fromkeys([*wanted, *tried]))).geometry:
-        if field.name in facts["geometry"]:
+        if field.name in metadata["geometry"]:
             continue
         try:
             values = table.read_geometry(mesh, field)
         except ValueError as error:
             if field.name in wanted:
                 raise
-            facts["missing"][field.name] = str(error)
+            metadata["missing"][field.name] = str(error)
             continue
         content["geometry"][field.name] = torch.from_numpy(values.astype(np.float32))
-        facts["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
+        metadata["geometry"][field.name] = tuple(values.min(0).tolist()), tuple(values.max(0).tolist())
         if field.name == "normals":
-            facts["normal"] = tuple(values.mean(0).tolist())
+            metadata["normal"] = tuple(values.mean(0).tolist())
 
 
 def _content(
@@ -223,7 +218,7 @@ def _content(
         **{field.name: part for field, part in table.parts(inputs, "inputs")},
         **{field.name: part for field, part in table.parts(targets, "targets")},
     }
-    facts = {
+    metadata = {
         "steps": len(states),
         "times": times,
         "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
@@ -254,7 +249,7 @@ def _content(
         "inputs": torch.from_numpy(inputs.astype(np.float32)),
         "targets": torch.from_numpy((np.stack(states) if is_series else targets).astype(np.float32)),
         "geometry": {},
-        "facts": facts,
+        "facts": metadata,
     }
 
 
@@ -268,8 +263,8 @@ def _kinds(part: NDArray[np.float64]) -> tuple[int, ...] | None:
 
 
 def _key(table: FieldTable, case: tuple[Path, ...], parameters: Mapping[str, float], is_series: bool) -> str:
-    facts = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
-    digest = hashlib.sha256(repr(facts).encode())
+    identity = (VERSION, table.without_geometry(), sorted(parameters.items()), case[0].suffix, is_series)
+    digest = hashlib.sha256(repr(identity).encode())
     for path in dict.fromkeys(file for given in case for file in (given, *named_files(given))):
         try:
             with path.open("rb") as file:

@@ -13,9 +13,9 @@ import numpy as np
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import is_turned
-from pitgeo.datasets.data_options import Samples
+from pitgeo.data.samples import Samples
 from pitgeo.datasets.folder.cache import read_files
-from pitgeo.datasets.folder.facts import Reading, Trial, mesh_hash
+from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
 from pitgeo.datasets.folder.samples import MeshSamples
 from pitgeo.datasets.folder.series import Case, SeriesSamples, step_lengths, warn_of_steps
 from pitgeo.datasets.folder.shared import SharedMeshSamples
@@ -77,15 +77,15 @@ class Opened:
 
 def warn_of_units(readings: Sequence[Reading]) -> None:
     """Log files of quite another size than most: one in millimetres among those in metres spoils the scaling."""
-    middle = median(reading.extent for reading in readings)
-    others = [reading for reading in readings if not middle / UNITS <= reading.extent <= middle * UNITS]
+    typical = median(reading.extent for reading in readings)
+    others = [reading for reading in readings if not typical / UNITS <= reading.extent <= typical * UNITS]
     if others:
         log.warning(
             "%s: Expected meshes of one unit of length (got an extent of %.3g, the median being %.3g%s); are mm and m "
             "mixed?",
             others[0].path,
             others[0].extent,
-            middle,
+            typical,
             f"; so in {len(others)} files" if len(others) > 1 else "",
         )
 

@@ -11,12 +11,13 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pitgeo.data import PointData
 from pitgeo.data.fields import PLACES, FieldTable
 from pitgeo.data.fields.mesh_field import with_numbers
-from pitgeo.datasets.data_options import DataOptions, Samples
+from pitgeo.data.samples import Samples
+from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.folder.cache import MOST_KINDS, open_series
-from pitgeo.datasets.folder.facts import Reading
 from pitgeo.datasets.folder.manifest import Manifest, Part, find_files, split_files
 from pitgeo.datasets.folder.opened import Opened, open_files
 from pitgeo.datasets.folder.parameters import Parameters, pattern_names, read_parameters
+from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples
 from pitgeo.datasets.folder.series import Case, group_series
 from pitgeo.geometry import geometry_components
@@ -181,22 +182,19 @@ class MeshOptions(DataOptions):
 
     def template(self) -> PointData:
         """The first training sample; all files are read, since categories and planar vectors depend on all."""
-        sample: PointData = self.training_parts()[0][0]
-        return sample
+        return self.training_parts()[0][0]
 
     def few_samples(self) -> Sequence[PointData]:
         """The first training sample, and of the others that whose size differs most from its size."""
         samples = self.training_parts()[0]
         if not isinstance(samples, MeshSamples) or len(samples) < 2:
-            few: Sequence[PointData] = samples[:2]
-            return few
+            return samples[:2]
         sizes = [reading.cache.stat().st_size for reading in samples.readings]
         return [samples[0], samples[max(range(1, len(sizes)), key=lambda number: abs(sizes[number] - sizes[0]))]]
 
     def table(self, sample: PointData) -> FieldTable:
         """Inputs and targets of the samples."""
-        table: FieldTable = self._open(False).table
-        return table
+        return self._open(False).table
 
     def training_parts(self, progress: bool = False) -> tuple[Samples, Samples]:
         """The samples to train on, and those that choose the best checkpoint."""
@@ -241,14 +239,14 @@ class MeshOptions(DataOptions):
             name = _bare(given)
             kinds: set[int] = set()
             for reading in training:
-                here = reading.kinds[name]
-                if here is None:
+                found_kinds = reading.kinds[name]
+                if found_kinds is None:
                     raise ValueError(
                         f"{reading.path}: Expected whole numbers in {name!r}, at most {MOST_KINDS} different ones, as "
                         f"it is among data.meshes.categories (got others, or several components, or means of cells at "
                         f"points); leave it out there"
                     )
-                kinds.update(here)
+                kinds.update(found_kinds)
             found[name] = sorted(kinds)
         return table.with_categories(found)
 

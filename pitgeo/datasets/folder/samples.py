@@ -6,11 +6,11 @@ import copy
 import functools
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
@@ -19,17 +19,19 @@ from tqdm import tqdm
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
+from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.folder.cache import VERSION, load, save
-from pitgeo.datasets.folder.facts import Reading, assembled
+from pitgeo.datasets.folder.reading import Reading, assembled
 from pitgeo.mesh import Mesh, read_mesh
 from pitgeo.system.processes import as_needed
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 log = logging.getLogger(__name__)
 
-Transform = Callable[[PointData], PointData]
 
-
-class MeshSamples(Sequence[PointData]):
+class MeshSamples(Samples):
     """One sample a mesh file.
 
     Samples are kept in memory up to a limit, and read from the cache beyond it.
@@ -41,6 +43,9 @@ class MeshSamples(Sequence[PointData]):
         memory: Bytes to keep in memory.
         processes: How many processes transform.
     """
+
+    keeps_samples = True
+    table: FieldTable
 
     def __init__(
         self,
@@ -64,8 +69,8 @@ class MeshSamples(Sequence[PointData]):
     @overload
     def __getitem__(self, index: int) -> PointData: ...
     @overload
-    def __getitem__(self, index: slice) -> MeshSamples: ...
-    def __getitem__(self, index: int | slice) -> PointData | MeshSamples:
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> PointData | Self:
         if isinstance(index, slice):
             result = copy.copy(self)
             result.readings, result.numbers = self.readings[index], self.numbers[index]
@@ -84,10 +89,7 @@ class MeshSamples(Sequence[PointData]):
             self._bytes += size
         return copy.copy(self._kept[index])
 
-    def __iter__(self) -> Iterator[PointData]:
-        return (self[number] for number in range(len(self)))
-
-    def with_transform(self, transform: Transform, progress: bool = False) -> MeshSamples:
+    def with_transform(self, transform: Transform, progress: bool = False) -> Self:
         """The same samples, transformed once and kept in the cache.
 
         Raises:

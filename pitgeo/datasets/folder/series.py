@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import torch
@@ -17,12 +17,16 @@ from torch import Tensor
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
+from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.folder.cache import load, open_series
-from pitgeo.datasets.folder.facts import Reading
 from pitgeo.datasets.folder.numbered import numbered_series
-from pitgeo.datasets.folder.samples import MeshSamples, Transform
+from pitgeo.datasets.folder.reading import Reading
+from pitgeo.datasets.folder.samples import MeshSamples
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.step_numbers import step_range
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +84,7 @@ def step_lengths(readings: Sequence[Reading], series: str) -> list[NDArray[np.fl
     return [np.diff(own) for own in times]
 
 
-class SeriesSamples(Sequence[PointData]):
+class SeriesSamples(Samples):
     """Steps of time series: from one state to the next, or from the first to all others.
 
     Args:
@@ -89,9 +93,18 @@ class SeriesSamples(Sequence[PointData]):
         time_step: The time from one state to the next.
     """
 
+    keeps_samples = True
+    table: FieldTable
+
     def __init__(self, cases: MeshSamples, steps: int = 0, time_step: float | None = None) -> None:
         self.cases, self.steps, self.time_step = cases, steps, time_step
-        self.table: FieldTable = cases.table
+        self.table = cases.table
+        labels, last = self.table.target_labels, max(steps - 1, 0)
+        self.targets = labels
+        if steps > 1:
+            self.targets = tuple(f"{label}, step {step + 1}" for step in range(steps) for label in labels)
+        ends = (step * len(labels) + channel for step in (0, last) for channel in range(len(labels)))
+        self.drawn = tuple(dict.fromkeys(ends))
         counts = [1 if steps else reading.steps - 1 for reading in cases.readings]
         self.places = [(case, step) for case, count in enumerate(counts) for step in range(count)]
         self._states: dict[int, Tensor] = {}
@@ -102,8 +115,8 @@ class SeriesSamples(Sequence[PointData]):
     @overload
     def __getitem__(self, index: int) -> PointData: ...
     @overload
-    def __getitem__(self, index: slice) -> SeriesSamples: ...
-    def __getitem__(self, index: int | slice) -> PointData | SeriesSamples:
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> PointData | Self:
         if isinstance(index, slice):
             result = copy.copy(self)
             result.places = self.places[index]
@@ -118,25 +131,7 @@ class SeriesSamples(Sequence[PointData]):
         sample.y = following.transpose(0, 1).flatten(1)
         return sample
 
-    def __iter__(self) -> Iterator[PointData]:
-        return (self[number] for number in range(len(self)))
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """A name for every target channel: with several steps, each ends in the number of its step."""
-        labels = self.table.target_labels
-        if self.steps < 2:
-            return labels
-        return tuple(f"{label}, step {step + 1}" for step in range(self.steps) for label in labels)
-
-    @property
-    def drawn(self) -> tuple[int, ...]:
-        """Channels to draw: those of the first and of the last step."""
-        channels = len(self.table.target_labels)
-        last = max(self.steps - 1, 0) * channels
-        return tuple(dict.fromkeys([*range(channels), *range(last, last + channels)]))
-
-    def with_transform(self, transform: Transform, progress: bool = False) -> SeriesSamples:
+    def with_transform(self, transform: Transform, progress: bool = False) -> Self:
         """The same samples on transformed points."""
         result = copy.copy(self)
         result.cases = self.cases.with_transform(transform, progress)

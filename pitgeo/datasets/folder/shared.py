@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import MeshSizes
-from pitgeo.datasets.folder.facts import Reading
+from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples, raw_sample
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.mesh import Mesh
@@ -34,15 +34,10 @@ class SharedMeshSamples(SharedMesh):
         self.inputs, self.targets = table.input_labels, table.target_labels
         self.files = MeshSamples(readings, table, numbers)
         self.table = table
-        self.drawn = tuple(range(len(self.targets)))
-        self.window = None
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        """One sample, or a slice of them."""
-        result = super().__getitem__(index)
-        if isinstance(index, slice):
-            result.files = self.files[index]
-        return result
+    def cut(self, part: slice) -> None:
+        """Keep a part of the files."""
+        self.files = self.files[part]
 
     def name(self, index: int) -> str:
         """The file of a sample."""

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cell_types import CORNERS, VTK_NUMBERS, base, dimension
 
-# Family: dimension, VTK's number of the cell with these corners, and which nodes they are. Nodes of higher order follow
-# the corners in every family.
-FAMILIES: dict[str, tuple[int, int, tuple[int, ...]]] = {
-    "vertex": (0, 1, (0,)),
-    "line": (1, 3, (0, 1)),
-    "triangle": (2, 5, (0, 1, 2)),
-    "quad": (2, 9, (0, 1, 2, 3)),
-    "pixel": (2, 9, (0, 1, 3, 2)),
-    "tetra": (3, 10, (0, 1, 2, 3)),
-    "voxel": (3, 12, (0, 1, 3, 2, 4, 5, 7, 6)),
-    "hexahedron": (3, 12, (0, 1, 2, 3, 4, 5, 6, 7)),
-    "wedge": (3, 13, (0, 1, 2, 3, 4, 5)),
-    "pyramid": (3, 14, (0, 1, 2, 3, 4)),
-}
-POLYGON = 7
-OTHER_NAMES = {"curve": "line", "quadrilateral": "quad", "tetrahedron": "tetra"}
+DRAWN = ("vertex", "line", "triangle", "quad", "tetra", "hexahedron", "wedge", "pyramid")
+IMAGE_CELLS = {"pixel": ("quad", (0, 1, 3, 2)), "voxel": ("hexahedron", (0, 1, 3, 2, 4, 5, 7, 6))}
+"""What cells of images are, and which of their nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +67,12 @@ def boundary(blocks: list[Block]) -> NDArray[np.int64]:
 
 
 def _family(kind: str, nodes: int, mesh: Mesh) -> tuple[int, int, tuple[int, ...]]:
-    name = re.sub(r"^vtk_(lagrange|bezier)_", "", kind.lower()).rstrip("0123456789")
-    name = OTHER_NAMES.get(name, name)
+    """Dimension, VTK's number of the cell with these corners, and which nodes they are."""
+    name, corners = IMAGE_CELLS.get(base(kind), (base(kind), ()))
     if name == "polygon":
-        return 2, POLYGON, tuple(range(nodes))
-    if name not in FAMILIES:
-        where = f"{mesh.path}: " if mesh.path else ""
-        raise ValueError(f"{where}Expected cells of {', '.join(FAMILIES)} or polygon kind (got {kind!r})")
-    return FAMILIES[name]
+        return 2, VTK_NUMBERS[name], tuple(range(nodes))
+    if name not in DRAWN:
+        raise ValueError(
+            f"{mesh.where}Expected cells of {', '.join((*DRAWN, *IMAGE_CELLS))} or polygon kind (got {kind!r})"
+        )
+    return dimension(name), VTK_NUMBERS[name], corners or tuple(range(CORNERS[name]))

@@ -1,4 +1,4 @@
-"""Types of Abaqus elements, their nodes, and their faces."""
+"""Abaqus' names of cell types, its order of nodes, and its names of sides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.abaqus.lines import Block, fields, label, refusal, whole, wholes
-from pitgeo.mesh.cell_types import CORNERS, base
+from pitgeo.mesh.cell_types import CORNERS, FACE_CENTERS, SHAPES, base, known_width, nodes_on
 
 Numbers = NDArray[np.int64]
 
@@ -25,9 +25,10 @@ LINES = {
 LEFT_OUT = r"MASS|ROTARYI|HEATCAP|CAPACITANCE|(SPRING|DASHPOT)[12A]|DCOUP[23]D|JOINT(C|2D|3D)|GAP(UNI|CYL|SPHER)T?"
 """Springs, masses and the like: they join points, and no field lives on them."""
 
-SHAPES = {4: "tetra", 5: "pyramid", 6: "wedge", 8: "hexahedron", 10: "tetra10", 13: "pyramid13", 15: "wedge15"}
-SHAPES |= {18: "wedge18", 20: "hexahedron20", 27: "hexahedron27"}
-FLAT_SHAPES = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"}
+_BODIES = "tetra pyramid wedge hexahedron tetra10 pyramid13 wedge15 wedge18 hexahedron20 hexahedron27"
+BODIES = {known_width(kind): kind for kind in _BODIES.split()}
+FLAT = {known_width(kind): kind for kind in ("triangle", "quad", "triangle6", "quad8", "quad9")}
+"""Types by the number of nodes in Abaqus' names."""
 
 ORDER = {"line3": (0, 2, 1), "hexahedron27": (*range(20), 26, 24, 23, 25, 21, 22, 20)}
 """Abaqus' nodes in meshio's order, where it is another: the middle of a line comes second."""
@@ -35,38 +36,12 @@ ORDER = {"line3": (0, 2, 1), "hexahedron27": (*range(20), 26, 24, 23, 25, 21, 22
 ORDER_IS_CHECKED = ("pyramid13", "wedge18", "hexahedron27")
 """Cells that programs write in orders of their own."""
 
-EDGES = {
-    "triangle": ((0, 1), (1, 2), (2, 0)),
-    "quad": ((0, 1), (1, 2), (2, 3), (3, 0)),
-    "tetra": ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)),
-    "pyramid": ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)),
-    "wedge": ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)),
-    "hexahedron": (
-        *((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4)),
-        *((0, 4), (1, 5), (2, 6), (3, 7)),
-    ),
-}
-"""Ends of the edges, in the order of the nodes in their middles, which follow the corners."""
-
-SIDES: dict[str, tuple[tuple[int, ...], ...]] = {
-    "triangle": EDGES["triangle"],
-    "quad": EDGES["quad"],
-    "tetra": ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
-    "pyramid": ((0, 1, 2, 3), (0, 4, 1), (1, 4, 2), (2, 4, 3), (3, 4, 0)),
-    "wedge": ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
-    "hexahedron": ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
-}
-"""Corners of the sides S1, S2, ... of bodies and flat elements, and of the edges E1, E2, ... of shells."""
-
-MIDDLES = {"hexahedron27": (24, 25, 22, 21, 23, 20), "wedge18": (None, None, 15, 16, 17)}
-"""Nodes in the middle of the sides, in meshio's order."""
-
 
 def kind_of(name: str, line: int, head: str) -> str:
     """Meshio's name of a type of elements; empty for springs, masses and the like.
 
     Raises:
-        InputError: If the type is not known.
+        ValueError: If the type is not known.
     """
     if re.fullmatch(LEFT_OUT, name):
         return ""
@@ -75,19 +50,13 @@ def kind_of(name: str, line: int, head: str) -> str:
             return "line" if nodes == 2 else "line3"
     if found := re.fullmatch(rf"({SOLIDS})([0-9]+)[RIHTPEMSDV]*", name):
         nodes = 18 if name.startswith("C3D15V") else int(found[2])
-        if nodes in SHAPES:
-            return SHAPES[nodes]
+        if nodes in BODIES:
+            return BODIES[nodes]
     if found := re.fullmatch(rf"({FACES})([0-9]+)([RIHTPEMSDW]*5?)", name):
         nodes = {65: 6}.get(int(found[2]), int(found[2]))
-        if nodes in FLAT_SHAPES:
-            return FLAT_SHAPES[nodes]
+        if nodes in FLAT:
+            return FLAT[nodes]
     raise refusal(line, "elements of a type that is known", head)
-
-
-def width_of(kind: str) -> int:
-    """How many nodes cells of a type have."""
-    digits = kind[len(base(kind)) :]
-    return int(digits) if digits else CORNERS[kind]
 
 
 def is_shell(name: str) -> bool:
@@ -96,14 +65,14 @@ def is_shell(name: str) -> bool:
 
 
 def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[int], int]:
-    """Numbers of the elements of a block, their nodes in meshio's order, and how many have a node for orientation more.
+    """Numbers and nodes of the elements of a block, and the number of elements with an extra orientation node.
 
     A line that ends before the element has all its nodes is continued by the next one.
 
     Raises:
-        InputError: If an element has more or fewer nodes than its type.
+        ValueError: If an element has more or fewer nodes than its type.
     """
-    width = width_of(kind)
+    width = known_width(kind)
     order = ORDER.get(kind, range(width))
     directed = re.match(r"(B|PIPE|ELBOW)3", name) is not None
     numbers: list[int] = []
@@ -128,49 +97,43 @@ def connectivity(block: Block, name: str, kind: str) -> tuple[list[int], list[in
 
 
 def element_numbers(block: Block) -> list[int]:
-    """The numbers of elements that are left out: their nodes may be none, or points of the ground."""
+    """Numbers of elements that are left out. Their nodes are not read, since they may be missing."""
     return [whole(fields(line)[0], number, line) for number, line in block.rows]
 
 
 def on_points(block: Block) -> bool:
-    """Whether all elements of a block have two nodes by number: those of connectors may be the ground."""
+    """Whether all elements of a block have two numbered nodes; a connector may lack one, which is then the ground."""
     return all(re.fullmatch(r"\d+\s*,\s*\d+\s*,\s*\d+[\s,]*", line) for _, line in block.rows)
 
 
 def side_places(name: str, kind: str, side: str) -> list[int] | None:
-    """Which nodes of an element are on a side; nothing where that is not known."""
-    side, shape = label(side), base(kind)
-    width, shell = width_of(kind), is_shell(name)
-    if side in ("SPOS", "SNEG") and (shell or shape == "line"):
-        return list(range(width))
+    """Places of the nodes on a side of an element; ``None`` if the side is unknown."""
+    side, sides, shell = label(side), SHAPES[base(kind)].sides, is_shell(name)
+    if side in ("SPOS", "SNEG") and (shell or base(kind) == "line"):
+        return list(range(known_width(kind)))
     found = re.fullmatch(r"([SE])([1-6])", side)
-    sides = SIDES.get(shape, ())
     if found is None or (found[1] == "E") != shell or int(found[2]) > len(sides):
         return None
-    place = int(found[2]) - 1
-    own = list(sides[place])
-    if width > CORNERS[shape]:
-        own += [CORNERS[shape] + k for k, ends in enumerate(EDGES[shape]) if {*ends} <= {*sides[place]}]
-    middle = MIDDLES.get(kind, (None,) * 6)[place]
-    return own if middle is None else [*own, middle]
+    return nodes_on(kind, sides[int(found[2]) - 1])
 
 
 def out_of_order(kind: str, corners_first: NDArray[np.float64]) -> bool:
-    """Whether the nodes in the middle of edges and sides lie elsewhere than their order says, in most cells.
+    """Whether most cells have middle nodes of edges and sides that are not where the node order puts them.
 
     Args:
         kind: The type of the cells.
         corners_first: Positions of their nodes ``[cells, nodes, 3]``.
     """
-    shape = base(kind)
-    corners = corners_first[:, : CORNERS[shape]]
-    expected = [corners[:, list(ends)].mean(1) for ends in EDGES[shape]]
-    expected += [corners[:, list(side)].mean(1) for side in SIDES[shape] if kind == "hexahedron27" or len(side) == 4]
-    places = [*range(CORNERS[shape], CORNERS[shape] + len(EDGES[shape]))]
-    places += [place for place in MIDDLES.get(kind, ()) if place is not None]
-    expected = expected[: len(places)]
-    there = corners_first[:, places]
-    distance = np.linalg.norm(there[:, :, None] - np.stack(expected, 1)[:, None], axis=-1)
+    shape, count = SHAPES[base(kind)], CORNERS[base(kind)]
+    corners = corners_first[:, :count]
+    centers = [
+        (side, place) for side, place in zip(shape.faces, FACE_CENTERS.get(kind, ()), strict=False) if place is not None
+    ]
+    expected = [corners[:, list(ends)].mean(1) for ends in shape.edges]
+    expected += [corners[:, list(side)].mean(1) for side, _ in centers]
+    places = [*range(count, count + len(shape.edges)), *(place for _, place in centers)]
+    middles = corners_first[:, places]
+    distance = np.linalg.norm(middles[:, :, None] - np.stack(expected, 1)[:, None], axis=-1)
     return bool((distance.argmin(2) != np.arange(len(places))).any(1).mean() > 0.5)
 
 

@@ -1,4 +1,4 @@
-"""What Abaqus generates: steps of numbers, nodes on lines, rows of elements, and the places of instances."""
+"""Abaqus' generated parts: ranges of numbers, nodes on lines, rows of elements, and positions of instances."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.abaqus.lines import LARGEST, Block, reals, refusal, whole, wholes
-from pitgeo.mesh.abaqus.pieces import Numbers, Piece
+from pitgeo.mesh.abaqus.pieces import Piece
+from pitgeo.mesh.numbering import Numbers
 
 MOST = 1_000_000
 """Nodes that are made on one line, at most."""
@@ -18,10 +19,10 @@ Vector = NDArray[np.float64]
 
 
 def steps(row: tuple[int, str]) -> range:
-    """The numbers from a first to a last one, by an increment of 1 or what is given.
+    """The numbers from a first to a last one; the increment is 1 if none is given.
 
     Raises:
-        InputError: If the last one is missing, or is not reached.
+        ValueError: If the last one is missing, or is not reached.
     """
     values = wholes(row, -LARGEST)
     if len(values) not in (2, 3) or min(values[:2]) < 1:
@@ -35,10 +36,10 @@ def steps(row: tuple[int, str]) -> range:
 
 
 def nodes(piece: Piece, row: tuple[int, str]) -> Numbers:
-    """Make the nodes on the straight line between two; the numbers of all, with both ends.
+    """Add the nodes on the straight line between two nodes, and return the numbers of all of them.
 
     Raises:
-        InputError: If an end is not there, the increment does not lead from one to the other, or the line is an arc.
+        ValueError: If an end is not there, the increment does not lead from one to the other, or the line is an arc.
     """
     if len([word for word in row[1].split(",") if word.strip()]) > 3:
         raise refusal(*_said(row, "the two ends of a straight line, and an increment"))
@@ -55,10 +56,10 @@ def nodes(piece: Piece, row: tuple[int, str]) -> Numbers:
 
 
 def elements(piece: Piece, row: tuple[int, str]) -> Numbers:
-    """Make rows and layers of elements from the first one; the numbers of all, the first one among them.
+    """Add rows and layers of copies of an element, and return the numbers of all of them.
 
     Raises:
-        InputError: If that one is not there, there are more elements than nodes, or increments are missing.
+        ValueError: If that one is not there, there are more elements than nodes, or increments are missing.
     """
     words = [word.strip() for word in row[1].removesuffix(",").split(",")]
     if len(words) > len(DEFAULTS):
@@ -90,10 +91,10 @@ def elements(piece: Piece, row: tuple[int, str]) -> Numbers:
 
 
 def placing(block: Block) -> tuple[Vector | None, Vector | None]:
-    """The rotation and the shift of an instance: it is moved first, and then turned about an axis.
+    """Rotation and shift of an instance, which Abaqus moves first and then rotates about an axis.
 
     Raises:
-        InputError: If the data lines are others than a translation, and an axis with an angle.
+        ValueError: If the data lines are others than a translation, and an axis with an angle.
     """
     rows = [reals((number, line.rstrip(", "))) for number, line in block.rows]
     if len(rows) > 2 or any(len(row) > most for row, most in zip(rows, (3, 7), strict=False)):

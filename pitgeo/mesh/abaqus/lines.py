@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from pitgeo.mesh.errors import InputError
-
 ADVICE = "write one flat mesh of nodes, elements and sets, or save it as .vtu"
 LARGEST = 10**12
 """Numbers of nodes and elements are smaller."""
@@ -17,9 +15,9 @@ _NUMBERS = re.compile(r"[-+.0-9eEdD,\s]*")
 _EXPONENT = str.maketrans("dD", "ee")
 
 
-def refusal(line: int, expected: str, got: str, advice: str = ADVICE) -> InputError:
+def refusal(line: int, expected: str, got: str, advice: str = ADVICE) -> ValueError:
     """The error for a line of the file."""
-    return InputError(f"Expected {expected} (got {got[:80]!r} in line {line}); {advice}")
+    return ValueError(f"Expected {expected} (got {got[:80]!r} in line {line}); {advice}")
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Block:
         """The parameters by their names in upper case.
 
         Raises:
-            InputError: If one is not known, or is there twice.
+            ValueError: If one is not known, or is there twice.
         """
         found: dict[str, str] = {}
         for word in fields(self.head)[1:]:
@@ -60,7 +58,7 @@ class Block:
         """The value of a parameter that must be there.
 
         Raises:
-            InputError: If it is not.
+            ValueError: If it is not.
         """
         if not options.get(name):
             raise refusal(self.line, f"a parameter {name}= of *{self.keyword}", self.head, "add it")
@@ -68,7 +66,7 @@ class Block:
 
 
 def fields(line: str) -> list[str]:
-    """What stands between the commas, without blanks around; commas in quotes part nothing."""
+    """The fields of a line between its commas, stripped; commas in quotes do not separate fields."""
     if '"' not in line:
         return [word.strip() for word in line.split(",")]
     words = [""]
@@ -83,7 +81,7 @@ def fields(line: str) -> list[str]:
 
 
 def label(text: str) -> str:
-    """A name as Abaqus compares it: in upper case without blanks, or as it is in quotes."""
+    """A name as Abaqus compares it: upper case without blanks; unchanged if it is in quotes."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1]
@@ -94,7 +92,7 @@ def blocks(text: str) -> Iterator[Block]:
     """The keywords of a file, in their order.
 
     Raises:
-        InputError: If there is data before the first keyword.
+        ValueError: If there is data before the first keyword.
     """
     block: Block | None = None
     continued = False
@@ -122,7 +120,7 @@ def reals(row: tuple[int, str]) -> list[float]:
     """The numbers of a data line; a field left empty is 0.
 
     Raises:
-        InputError: If there is something else than numbers.
+        ValueError: If there is something else than numbers.
     """
     number, line = row
     try:
@@ -137,7 +135,7 @@ def whole(word: str, number: int, line: str, smallest: int = 1) -> int:
     """A whole number.
 
     Raises:
-        InputError: If it is none, or is too small or too large.
+        ValueError: If it is none, or is too small or too large.
     """
     if re.fullmatch(r"[-+]?[0-9]{1,12}", word) and smallest <= int(word) < LARGEST:
         return int(word)

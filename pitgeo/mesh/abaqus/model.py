@@ -9,10 +9,10 @@ import numpy as np
 
 from pitgeo.mesh.abaqus.elements import ORDER_IS_CHECKED, out_of_order
 from pitgeo.mesh.abaqus.lines import ADVICE
-from pitgeo.mesh.abaqus.pieces import Chosen, Named, Numbers, Piece, Table
-from pitgeo.mesh.errors import InputError
+from pitgeo.mesh.abaqus.pieces import Chosen, Named, Piece, Table
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.numbering import Numbers
 from pitgeo.mesh.raw import Raw
 
 EMPTY = np.zeros(0, np.int64)
@@ -22,26 +22,26 @@ def raw_of(pieces: Sequence[Piece], notes: list[Note]) -> Raw:
     """Points and cells of all pieces one after another, with their sets.
 
     Raises:
-        InputError: If there are no nodes, or an element has a node that is not there.
+        ValueError: If there are no nodes, or an element has a node that is not there.
     """
     tables = {id(piece): Table(piece) for piece in pieces}
     raw = Raw(points=np.concatenate([piece.points() for piece in pieces]), notes=notes)
     if not len(raw.points):
-        raise InputError(f"Expected nodes, under *NODE (got none); {ADVICE}")
+        raise ValueError(f"Expected nodes, under *NODE (got none); {ADVICE}")
     for piece, first in zip(pieces, np.cumsum([0, *(len(piece.rows) for piece in pieces)]), strict=False):
         table = tables[id(piece)]
         table.first, table.first_block = int(first), len(raw.cells)
         for name, kind, labels, nodes in table.blocks:
-            there = table.points.has(nodes)
-            if not there.all():
-                cell, place = np.argwhere(~there)[0]
-                raise InputError(
+            places = table.points.find(nodes)
+            if (places < 0).any():
+                cell, place = np.argwhere(places < 0)[0]
+                raise ValueError(
                     f"Expected the nodes of all elements (got no node {nodes[cell, place]}, of the element "
                     f"{labels[cell]} of type {name}); is the file whole?"
                 )
-            raw.cells.append((kind, table.first + table.points.places(nodes.ravel()).reshape(nodes.shape)))
+            raw.cells.append((kind, table.first + places))
             if kind in ORDER_IS_CHECKED and out_of_order(kind, raw.points[raw.cells[-1][1]]):
-                raise InputError(
+                raise ValueError(
                     f"Expected the nodes of elements {name} in the order of Abaqus (got another, by where they are); "
                     f"save the mesh as .vtu"
                 )
@@ -58,7 +58,7 @@ def raw_of(pieces: Sequence[Piece], notes: list[Note]) -> Raw:
 
 
 def _named(pieces: Sequence[Piece], sets: str, notes: list[Note]) -> list[tuple[Piece, Named]]:
-    """All sets under names of their own: with that of the instance before, where one name is of several."""
+    """All sets with unique names: a name that several instances share gets the instance's name in front."""
     found = [(piece, named) for piece in pieces for named in getattr(piece, sets).values()]
     counts = Counter(named.name for _, named in found)
     names = []

@@ -11,11 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.abaqus.elements import side_places, width_of
-
-Numbers = NDArray[np.int64]
-Wanted = range | Numbers
-"""Numbers of nodes or elements."""
+from pitgeo.mesh.abaqus.elements import side_places
+from pitgeo.mesh.cell_types import known_width
+from pitgeo.mesh.numbering import Index, Numbers, Wanted
 
 
 class Chosen(NamedTuple):
@@ -42,7 +40,7 @@ class Named:
 
 
 class Cells:
-    """Elements in the order of the file; one that is given again counts where it is given last."""
+    """Elements in the order of the file; a repeated element replaces the earlier one."""
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
@@ -57,7 +55,7 @@ class Cells:
         return len(self.rows)
 
     def add(self, name: str, kind: str, numbers: Iterable[int], nodes: Iterable[int]) -> None:
-        """Add elements of a type of Abaqus, by meshio a ``kind``, with their nodes one element after another."""
+        """Add elements of Abaqus' type ``name``, which is meshio's ``kind``; their nodes follow one another."""
         if not self._types or self._types[-1] != (name, kind):
             self._types.append((name, kind))
             self._starts.append(len(self._labels))
@@ -69,15 +67,15 @@ class Cells:
         self._nodes[-1].extend(nodes)
 
     def find(self, number: int) -> tuple[str, str, Numbers]:
-        """The type by Abaqus and by meshio of an element, and its nodes."""
+        """Abaqus' type, meshio's type, and the nodes of an element."""
         row = self.rows[number]
         block = bisect_right(self._starts, row) - 1
         name, kind = self._types[block]
-        width, first = width_of(kind), row - self._starts[block]
+        width, first = known_width(kind), row - self._starts[block]
         return name, kind, np.array(self._nodes[block][first * width : (first + 1) * width], np.int64)
 
     def blocks(self) -> list[tuple[str, str, Numbers, Numbers]]:
-        """The type by Abaqus and by meshio, the numbers, and the nodes of every block."""
+        """Abaqus' type, meshio's type, numbers and nodes of every block."""
         kept = np.zeros(len(self._labels), bool)
         kept[np.fromiter(self.rows.values(), np.int64, len(self.rows))] = True
         labels, ends = np.array(self._labels, np.int64), [*self._starts, len(self._labels)][1:]
@@ -85,38 +83,14 @@ class Cells:
         for (name, kind), start, end, nodes in zip(self._types, self._starts, ends, self._nodes, strict=True):
             own = kept[start:end]
             if own.any():
-                rows = np.array(nodes, np.int64).reshape(end - start, width_of(kind))
+                rows = np.array(nodes, np.int64).reshape(end - start, known_width(kind))
                 found.append((name, kind, labels[start:end][own], rows[own]))
         return found
 
 
-class Index:
-    """Where numbers are among others."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self._order = np.argsort(numbers, kind="stable")
-        self._sorted = numbers[self._order]
-
-    def places(self, wanted: Wanted) -> Numbers:
-        """Places of those that are there."""
-        if isinstance(wanted, range):
-            wanted = wanted[::-1] if wanted.step < 0 else wanted
-            first, last = np.searchsorted(self._sorted, [wanted.start, wanted.stop])
-            hits = (self._sorted[first:last] - wanted.start) % wanted.step == 0
-            return np.asarray(self._order[first:last][hits])
-        return np.asarray(self._order[np.searchsorted(self._sorted, wanted[self.has(wanted)])])
-
-    def has(self, wanted: Numbers) -> NDArray[np.bool_]:
-        """Which of the numbers are there."""
-        if not len(self._sorted):
-            return np.zeros(wanted.shape, bool)
-        near = np.searchsorted(self._sorted, wanted).clip(max=len(self._sorted) - 1)
-        return np.asarray(self._sorted[near] == wanted)
-
-
 @dataclass(eq=False)
 class Piece:
-    """A flat file, a part, an instance of one, or what belongs to the assembly itself.
+    """Nodes, elements and sets of a flat file, a part, an instance, or the assembly itself.
 
     Args:
         name: Its name.
@@ -172,7 +146,7 @@ class Piece:
 
 
 class Table:
-    """A piece whose nodes and elements are in arrays, and where they begin among those of all pieces."""
+    """The nodes and elements of a piece as arrays, with their offsets among those of all pieces."""
 
     first = 0
     first_block = 0
@@ -185,23 +159,23 @@ class Table:
         self.starts = np.cumsum([0, *(len(labels) for _, _, labels, _ in self.blocks)])
 
     def missing(self, chosen: Chosen) -> int:
-        """How many of the chosen numbers are not there."""
+        """Number of the chosen nodes that are missing, or of the elements whose nodes are chosen."""
         wanted, index = chosen.wanted, self.cells if chosen.side else self.points
         return self._absent(wanted, index)
 
     def missing_cells(self, chosen: Chosen) -> int:
-        """The same of a set of elements."""
+        """Number of the chosen elements that are missing."""
         return self._absent(chosen.wanted, self.cells)
 
     def _absent(self, wanted: Wanted, index: Index) -> int:
         if isinstance(wanted, range):
             out = sum(int(number) in wanted for number in self.left_out) if index is self.cells else 0
             return len(wanted) - len(index.places(wanted)) - out
-        absent = np.unique(wanted[~index.has(wanted)])
+        absent = np.unique(wanted[index.find(wanted) < 0])
         return len(np.setdiff1d(absent, self.left_out)) if index is self.cells else len(absent)
 
     def point_places(self, chosen: Chosen) -> Numbers | None:
-        """Where the chosen points are; nothing where what a side is is not known."""
+        """Places of the chosen points; ``None`` if a side is unknown."""
         if not chosen.side:
             return self.points.places(chosen.wanted)
         rows = self.cells.places(chosen.wanted)

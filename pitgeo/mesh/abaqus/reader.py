@@ -17,7 +17,6 @@ from pitgeo.mesh.abaqus.elements import connectivity, element_numbers, kind_of, 
 from pitgeo.mesh.abaqus.lines import Block, blocks, fields, label, reals, refusal, whole, wholes
 from pitgeo.mesh.abaqus.model import raw_of
 from pitgeo.mesh.abaqus.pieces import Chosen, Named, Piece
-from pitgeo.mesh.errors import InputError
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
@@ -31,21 +30,18 @@ REFUSED = (
 
 
 def read_abaqus(path: Path) -> Raw:
-    """The mesh of an Abaqus input file, a block a type of elements as they come; of AVS, if it is one of its files.
+    """Read an Abaqus input file, or a file of AVS UCD, which has the same ending.
 
     Raises:
-        InputError: If the file is broken, or holds what is not followed.
+        ValueError: If the file is broken, or holds what is not followed.
     """
     reader = _Reader()
     text = read_text(path, reader.notes)
     if is_ucd(text):
         return read_ucd(path)
-    try:
-        for block in blocks(text):
-            reader.take(block)
-        return raw_of(reader.pieces(), reader.notes)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    for block in blocks(text):
+        reader.take(block)
+    return raw_of(reader.pieces(), reader.notes)
 
 
 class _Reader:
@@ -76,7 +72,7 @@ class _Reader:
         }
 
     def take(self, block: Block) -> None:
-        """Do what a keyword says; those of materials, loads, steps and output change no mesh."""
+        """Process a keyword; keywords of materials, loads, steps and output do not change the mesh."""
         if block.keyword in self.keywords:
             self.keywords[block.keyword](block)
         elif block.keyword in REFUSED:
@@ -91,10 +87,10 @@ class _Reader:
                 raise refusal(block.line, f"whole keywords, as *{near[0]}", block.head, "write it out")
 
     def pieces(self) -> list[Piece]:
-        """What the mesh is made of."""
+        """The pieces of the mesh."""
         if self.parts and not self.instances:
             if len(self.parts) > 1 or self.assembly:
-                raise InputError(
+                raise ValueError(
                     f"Expected instances of the parts {', '.join(part.name for part in self.parts.values())} (got "
                     f"none); export the assembly, or a mesh of one part"
                 )
@@ -217,7 +213,7 @@ class _Reader:
         self.instances[label(name)] = self.current
 
     def end(self, block: Block) -> None:
-        """What is open is closed; an instance goes back to the assembly."""
+        """Close the current part, assembly or instance; an instance returns to its assembly."""
         inside = self.current in self.instances.values()
         self.current = self.assembly if inside and self.assembly else self.root
 
@@ -235,7 +231,7 @@ class _Reader:
         return piece, piece
 
     def members(self, block: Block, options: dict[str, str], sets: str) -> list[Chosen]:
-        """What the data lines of a set name."""
+        """The members that the data lines of a set name."""
         source, own = self.source(block, options)
         if "GENERATE" in options:
             return [Chosen(own, abaqus_generate.steps(row)) for row in block.rows]
@@ -254,7 +250,7 @@ class _Reader:
         return [Chosen(own, np.array(numbers, np.int64)), *found]
 
     def lookup(self, word: str, number: int, line: str, source: Piece, sets: str) -> list[Chosen] | None:
-        """What a number, the name of a set, or either behind the name of an instance stands for."""
+        """The members of a number or a set name, each possibly behind an instance's name and a point."""
         if word.isdecimal() and word.isascii():
             return [Chosen(None, np.array([whole(word, number, line)], np.int64))]
         if re.match(r"[-+.0-9]", word):

@@ -8,49 +8,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cell_types import ORDER_VERTICAL_EDGES_FIRST, dimension, known_width
 from pitgeo.mesh.cgns.nodes import Node, Numbers
 from pitgeo.mesh.notes import Note
 
 MIXED, NGON, NFACE = 20, 22, 23
 
 
-class Kind(NamedTuple):
-    """A type of elements.
-
-    Args:
-        name: What the cells are called here.
-        size: How many nodes an element of CGNS has.
-        order: The places of the nodes of a cell among those of the element; the same if empty.
-    """
-
-    name: str
-    size: int
-    order: tuple[int, ...] = ()
-
-
 KINDS = {
-    2: Kind("vertex", 1),
-    3: Kind("line", 2),
-    4: Kind("line3", 3),
-    5: Kind("triangle", 3),
-    6: Kind("triangle6", 6),
-    7: Kind("quad", 4),
-    8: Kind("quad8", 8),
-    9: Kind("quad9", 9),
-    10: Kind("tetra", 4),
-    11: Kind("tetra10", 10),
-    12: Kind("pyramid", 5),
-    13: Kind("pyramid13", 14, tuple(range(13))),
-    14: Kind("wedge", 6),
-    15: Kind("wedge15", 15, (*range(9), 12, 13, 14, 9, 10, 11)),
-    16: Kind("wedge18", 18, (*range(9), 12, 13, 14, 9, 10, 11, 15, 16, 17)),
-    17: Kind("hexahedron", 8),
-    18: Kind("hexahedron20", 20, (*range(12), 16, 17, 18, 19, 12, 13, 14, 15)),
-    19: Kind("hexahedron27", 27, (*range(12), 16, 17, 18, 19, 12, 13, 14, 15, 24, 22, 21, 23, 20, 25, 26)),
-    21: Kind("pyramid13", 13),
+    **{2: "vertex", 3: "line", 4: "line3", 5: "triangle", 6: "triangle6", 7: "quad", 8: "quad8", 9: "quad9"},
+    **{10: "tetra", 11: "tetra10", 12: "pyramid", 13: "pyramid14", 14: "wedge", 15: "wedge15", 16: "wedge18"},
+    **{17: "hexahedron", 18: "hexahedron20", 19: "hexahedron27", 21: "pyramid13"},
 }
-"""Types of elements by their numbers."""
+"""Names by the numbers of CGNS."""
+
+WIDTHS = {number: known_width(kind) for number, kind in KINDS.items()}
+
+_EDGES = ORDER_VERTICAL_EDGES_FIRST
+ORDER = {
+    **_EDGES,
+    "wedge18": (*_EDGES["wedge15"], 15, 16, 17),
+    "hexahedron27": (*_EDGES["hexahedron20"], 24, 22, 21, 23, 20, 25, 26),
+}
+"""Nodes of CGNS in the order of meshio, where they differ."""
 
 WINDOW = 100_000
 """Numbers of a table of mixed elements that are looked at together."""
@@ -121,10 +101,10 @@ def _section(node: Node, points: int, notes: list[Note]) -> Section:
         raise node.refusal("elements of first or second order", f"the type {kind}", "convert them")
     table = node.needed("ElementConnectivity")
     if kind in KINDS:
-        if table.size != count * KINDS[kind].size:
-            expected = f"{count:,} x {KINDS[kind].size} nodes of elements"
+        if table.size != count * WIDTHS[kind]:
+            expected = f"{count:,} x {WIDTHS[kind]} nodes of elements"
             raise table.refusal(expected, f"{table.size:,}", "the file is damaged: write it again")
-        rows = table.numbers().reshape(count, KINDS[kind].size)
+        rows = table.numbers().reshape(count, WIDTHS[kind])
         blocks = [_block(node, kind, rows, np.arange(first, last + 1), points, notes)]
     else:
         blocks = _many(node, kind, table, first, count, points, notes)
@@ -132,7 +112,7 @@ def _section(node: Node, points: int, notes: list[Note]) -> Section:
 
 
 def _many(node: Node, kind: int, table: Node, first: int, count: int, points: int, notes: list[Note]) -> list[Block]:
-    """The blocks of a section in which elements have different numbers of nodes."""
+    """The blocks of a section of mixed or polygonal elements."""
     if table.size < count:
         raise table.refusal(f"nodes of {count:,} elements", f"{table.size:,}", "the file is damaged: write it again")
     values = table.numbers()
@@ -145,8 +125,7 @@ def _many(node: Node, kind: int, table: Node, first: int, count: int, points: in
         types = sizes
     else:
         if kind == MIXED:
-            lengths = {number: 1 + known.size for number, known in KINDS.items()}
-            starts = _starts(table, values, count, lambda number: lengths.get(number, 0))
+            starts = _starts(table, values, count, lambda number: 1 + WIDTHS[number] if number in WIDTHS else 0)
         else:
             starts = _starts(table, values, count, lambda number: number + 1 if number > 2 else 0)
         if offsets is not None and not np.array_equal(offsets.numbers(count + 1), [*starts, len(values)]):
@@ -156,7 +135,7 @@ def _many(node: Node, kind: int, table: Node, first: int, count: int, points: in
     blocks = []
     for number in np.unique(types):
         chosen = np.flatnonzero(types == number)
-        size = KINDS[int(number)].size if kind == MIXED else int(number)
+        size = WIDTHS[int(number)] if kind == MIXED else int(number)
         rows = values[starts[chosen, None] + np.arange(size)]
         own = int(number) if kind == MIXED else {3: 5, 4: 7}.get(size, NGON)
         blocks.append(_block(node, own, rows, first + chosen, points, notes))
@@ -164,7 +143,7 @@ def _many(node: Node, kind: int, table: Node, first: int, count: int, points: in
 
 
 def _starts(table: Node, values: Numbers, count: int, length: Callable[[int], int]) -> Numbers:
-    """Where every element begins, by the number that it begins with, from which its length follows."""
+    """The start of every element; the first number of an element gives its length."""
     starts = np.zeros(count, np.int64)
     place = window = 0
     some: list[int] = []
@@ -189,7 +168,8 @@ def _block(node: Node, kind: int, rows: Numbers, numbers: Numbers, points: int, 
         raise node.refusal(f"nodes of elements from 1 to {points:,}", f"number {wrong}")
     if kind == NGON:
         return Block("polygon", rows - 1, numbers)
-    known = KINDS[kind]
-    if known.order and len(known.order) < known.size and BASE not in notes:
-        notes.append(BASE)
-    return Block(known.name, rows[:, known.order] - 1 if known.order else rows - 1, numbers)
+    name = KINDS[kind]
+    if name == "pyramid14":
+        notes += [BASE] * (BASE not in notes)
+        name, rows = "pyramid13", rows[:, :13]
+    return Block(name, rows[:, ORDER.get(name, slice(None))] - 1, numbers)

@@ -1,4 +1,4 @@
-"""Fields of CGNS files: which solutions are of the time that is read, and their values."""
+"""Fields of CGNS files: the solutions of the first time, and their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = TypeVar("Values", NDArray[Any], list[NDArray[Any]])
 
 
 class Times:
-    """Which zones, coordinates and solutions of a base are of the first time.
+    """Selects the zones, coordinates and solutions of the first time of a base.
 
     Args:
         base: The base.
@@ -64,7 +64,7 @@ class Times:
 
 
 def _pointers(zone: Node, pattern: str) -> list[list[str]]:
-    """For every time, what is read then, as some arrays of a zone say."""
+    """Names of the nodes at every time, from the pointer arrays of a zone that match a pattern."""
     return [
         [name.split("/")[-1] for row in node.texts() for name in row]
         for holder in zone.all("ZoneIterativeData_t")
@@ -78,7 +78,7 @@ def _arrays(solution: Node) -> dict[str, Node]:
 
 
 def repeated(solutions: Iterable[Sequence[Node]]) -> set[tuple[str, str]]:
-    """The places and names of fields that several solutions of a zone have.
+    """Location and name of every field that several solutions of one zone hold.
 
     Args:
         solutions: Those of every zone.
@@ -94,7 +94,7 @@ def repeated(solutions: Iterable[Sequence[Node]]) -> set[tuple[str, str]]:
 
 
 def add_fields(raw: Raw, grid: Grid, solutions: Sequence[Node], twice: set[tuple[str, str]]) -> None:
-    """Put the fields of solutions on a mesh: those of vertices on points, those of cells on cells.
+    """Add the fields of solutions to a mesh: vertex values as point data, cell values as cell data.
 
     Values of cells are of those of the highest dimension; those of others are not-a-number.
 

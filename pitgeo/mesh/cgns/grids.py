@@ -1,4 +1,4 @@
-"""Zones of CGNS files: their points and cells, structured or not, and which of them a node names."""
+"""Zones of CGNS files: points and cells, and the members of ranges and lists."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import grid_cells
 from pitgeo.mesh.cgns.elements import Block, Section, read_sections
 from pitgeo.mesh.cgns.nodes import Node, Numbers
 from pitgeo.mesh.notes import Note
@@ -22,9 +23,6 @@ NONE = np.zeros(0, np.int64)
 
 LARGEST = 1e100
 """Coordinates are smaller; others are damaged."""
-
-CUBE = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
-"""Corners of a cell of a structured zone: the first two are those of a line, the first four of a quadrilateral."""
 
 LOCATIONS = ("Vertex", "CellCenter", "FaceCenter", "IFaceCenter", "JFaceCenter", "KFaceCenter", "EdgeCenter")
 """Where values may be, and what points of boundary conditions may number."""
@@ -70,24 +68,24 @@ class Grid:
         return np.array([(block.numbers[0], block.numbers[-1]) for block in self.blocks], np.int64).reshape(-1, 2)
 
     def members(self, numbers: Numbers) -> list[Numbers]:
-        """The cells of some numbers, which increase, a block."""
+        """Cells with the given increasing numbers, one array a block."""
         result = [NONE] * len(self.blocks)
         ends = np.searchsorted(numbers, self._ends + np.array([0, 1]))
         for place in np.flatnonzero(ends[:, 0] < ends[:, 1]):
-            own, here = numbers[ends[place, 0] : ends[place, 1]], self.blocks[place].numbers
-            found = np.searchsorted(here, own)
-            result[place] = found[here[found] == own]
+            own, known = numbers[ends[place, 0] : ends[place, 1]], self.blocks[place].numbers
+            found = np.searchsorted(known, own)
+            result[place] = found[known[found] == own]
         return result
 
     def members_between(self, low: int, high: int) -> list[Numbers]:
-        """The cells of the numbers from one to another, a block."""
+        """Cells with numbers from ``low`` to ``high``, one array a block."""
         result = [NONE] * len(self.blocks)
         for place in np.flatnonzero((self._ends[:, 0] <= high) & (self._ends[:, 1] >= low)):
             result[place] = np.arange(*np.searchsorted(self.blocks[place].numbers, (low, high + 1)))
         return result
 
     def rows(self) -> list[Numbers | None]:
-        """For the cells of every block, their places among those of the highest dimension; none of others."""
+        """Places of the cells among those of the highest dimension, one array a block; ``None`` for others."""
         own = [dimension(block.kind) == self.dimension for block in self.blocks]
         tops = [block.numbers for block, is_own in zip(self.blocks, own, strict=True) if is_own]
         order = np.sort(np.concatenate([NONE, *tops]))
@@ -122,7 +120,8 @@ def read_grid(zone: Node, axes: int, space: int, coordinates: str) -> Grid:
     if grid.is_structured:
         if any(have not in (size - 1, max(size - 1, 1)) for have, size in zip(cells, shape, strict=True)):
             raise zone.refusal(f"one cell less than {shape} vertices along every axis", str(cells))
-        grid.blocks = _structured(shape)
+        kind, nodes = grid_cells(shape)
+        grid.blocks = [Block(kind, nodes, np.arange(1, len(nodes) + 1))]
         return grid
     grid.sections = read_sections(zone, shape[0], grid.notes)
     grid.blocks = [block for section in grid.sections for block in section.blocks]
@@ -135,7 +134,7 @@ def read_grid(zone: Node, axes: int, space: int, coordinates: str) -> Grid:
 
 
 def core(node: Node, holder: Node, sizes: Sequence[int]) -> NDArray[np.float64] | NDArray[np.int64]:
-    """The values of a node without those of its rind, the first axis of CGNS fastest.
+    """The values of a node without its rind (ghost) values; the first axis varies fastest.
 
     Args:
         node: Holds the values.
@@ -200,20 +199,8 @@ def _cells_of(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(max(size - 1, 1) for size in shape)
 
 
-def _structured(shape: tuple[int, ...]) -> list[Block]:
-    """Lines, quadrilaterals or hexahedra of a structured zone; axes of one vertex have none."""
-    wide = [axis for axis, size in enumerate(shape) if size > 1]
-    steps = np.cumprod([1, *shape[:-1]])
-    first = np.zeros(1, np.int64)
-    for size, step in reversed(list(zip(_cells_of(shape), steps, strict=True))):
-        first = (first[:, None] + step * np.arange(size)).ravel()
-    corners = np.array(CUBE[: 2 ** len(wide)], np.int64)[:, : len(wide)]
-    kind = ("vertex", "line", "quad", "hexahedron")[len(wide)]
-    return [Block(kind, first[:, None] + corners @ steps[wide], np.arange(1, len(first) + 1))]
-
-
 def index_rows(node: Node, axes: int, limit: Sequence[int]) -> Numbers:
-    """What a range or a list names in a structured zone, or among points, ``[rows, axes]``, from 1.
+    """Indices of a range or a list, ``[rows, axes]``, counted from 1.
 
     Args:
         node: A range, of two rows, or a list.
@@ -237,7 +224,7 @@ def index_rows(node: Node, axes: int, limit: Sequence[int]) -> Numbers:
 
 
 def points_of_faces(rows: Numbers, axis: int, shape: Sequence[int]) -> Numbers:
-    """The points from 0 of structured faces across an axis, by the places of the faces ``[faces, axes]`` from 1."""
+    """Numbers (from 0) of the points of structured faces across an axis."""
     steps = np.cumprod([1, *shape[:-1]])
     reach = [(0,) if other == axis or size == 1 else (0, 1) for other, size in enumerate(shape)]
     corners = list(product(*reach))

@@ -32,7 +32,7 @@ ADVICE = "export the mesh again, or save it as .vtu in ParaView"
 
 
 class Node:
-    """A node of the tree that a CGNS file is.
+    """A node in the tree of a CGNS file.
 
     Args:
         group: Where it is in the file.
@@ -47,12 +47,12 @@ class Node:
         self.label = _attribute(group, "label")
 
     def refusal(self, expected: str, got: Any, advice: str = ADVICE) -> ValueError:
-        """The error for what is wrong here."""
+        """The error for a fault in this node."""
         return ValueError(f"Expected {expected} (got {got} in {self.where}); {advice}")
 
     @cached_property
     def children(self) -> tuple[Node, ...]:
-        """The nodes under this one, links followed, in the order that people count."""
+        """Child nodes in natural order of their names; links are followed."""
         return tuple(sorted(self._children(), key=lambda node: natural(node.name)))
 
     def _children(self) -> Iterator[Node]:
@@ -67,7 +67,7 @@ class Node:
                 yield Node(group, name or decode(stored), self.where)
 
     def _followed(self, group: h5py.Group, key: bytes) -> h5py.Group | None:
-        """A group by its name, or what it links to; nothing where there are values alone."""
+        """A group by its name, or the group that it links to; ``None`` for a data set."""
         name = decode(key)
         for _ in range(LINKS):
             try:
@@ -188,7 +188,7 @@ class Node:
 
 
 def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts names with numbers as people count.
+    """A sort key by which numbers in names are compared as numbers.
 
     Example:
         >>> sorted(["Zone 10", "Zone 2"], key=natural)

@@ -1,4 +1,4 @@
-"""CGNS files in HDF5: other readers leave out or misread sections, zones, fields and boundary conditions."""
+"""Reader of CGNS files in HDF5."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _read_base(base: Node, notes: list[Note]) -> Raw:
 
 
 def _kinds(zone: Node) -> list[Node]:
-    """The nodes that say of what kind the general connectivities of a zone are."""
+    """The nodes that hold the types of the general connectivities of a zone."""
     return [
         kind
         for holder in zone.all("ZoneGridConnectivity_t")

@@ -1,4 +1,4 @@
-"""Seams of one zone of a CGNS file with itself, as in grids that go round a body, and axes that are one line."""
+"""Seams of a zone with itself, as in an O-grid round a body, and axes that collapse to a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEAMS = (("PointRange", "PointList"), ("PointRangeDonor", "PointListDonor"))
 
 
 def weld_seams(raw: Raw, grid: Grid) -> Raw:
-    """The mesh of a zone with the points on its own seams, and on its axes, made one where they are at one place.
+    """Weld the points of a zone that lie at one place on its own seams and axes.
 
     A seam is a connectivity of the zone to itself that is not periodic. Points at which values differ stay apart.
 

@@ -44,7 +44,7 @@ def conditions(zone: Node) -> list[Node]:
 
 
 def family_names(base: Node, zones: list[Node]) -> dict[str, dict[str, str]]:
-    """By the names of families, those that they belong to in turn, and what all of them are called as sets.
+    """For every family, the families that it belongs to, with the names of their sets.
 
     A family that has the name of a boundary condition outside of it is called ``<name> (family)``.
     """
@@ -123,7 +123,7 @@ def _all_families(node: Node, families: Mapping[str, Mapping[str, str]]) -> list
 
 
 def location_of(node: Node) -> str:
-    """Where the values of a solution are, or what a boundary condition numbers.
+    """The grid location of a solution or a boundary condition.
 
     Raises:
         ValueError: If the place is not known.
@@ -136,7 +136,7 @@ def location_of(node: Node) -> str:
 
 
 def picked(grid: Grid, node: Node, *names: str) -> Numbers | list[Numbers] | None:
-    """The points that a node names, or the cells of every block; nothing if that cannot be told.
+    """The points, or the cells of every block, that a node names; ``None`` if that is ambiguous.
 
     Args:
         grid: The zone.
@@ -157,7 +157,7 @@ def picked(grid: Grid, node: Node, *names: str) -> Numbers | list[Numbers] | Non
 
 
 def _elements(grid: Grid, node: Node | None) -> list[Numbers]:
-    """The cells of every block that a range or list of numbers of elements names."""
+    """The cells of every block that a range or a list of element numbers names."""
     assert node is not None
     numbers = node.numbers(2 if node.name.endswith("Range") else None)
     if node.name.endswith("Range"):
@@ -190,7 +190,7 @@ def _picked_structured(grid: Grid, node: Node, points: Node, location: str) -> N
 
 
 def _axis_of_faces(grid: Grid, node: Node, rows: Numbers, location: str) -> int | None:
-    """The axis across which structured faces lie; nothing if several are possible."""
+    """The axis normal to structured faces; ``None`` if several are possible."""
     axes = len(grid.shape)
     low, high = rows.min(0), rows.max(0)
     possible = [

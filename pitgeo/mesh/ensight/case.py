@@ -1,4 +1,4 @@
-"""Case files of EnSight: which files hold the geometry and the variables, and at which times."""
+"""Case files of EnSight: the files of the geometry and the variables, and the times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from pitgeo.mesh.ensight.sets import Entry, FileSet, Lines, TimeSet, file_sets, joined, reals, time_sets, whole_number
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
-from pitgeo.mesh.rows import is_real
+from pitgeo.mesh.text_numbers import is_real
 
 COMPONENTS = {"scalar": 1, "vector": 3, "tensor symm": 6, "tensor asym": 9}
 """Numbers of a value, by the kind of the variable."""
@@ -23,7 +23,7 @@ _CHANGES = "change_coords_only"
 
 @dataclass
 class Case:
-    """What a case file says.
+    """The content of a case file.
 
     Args:
         is_gold: Whether the format is EnSight Gold, else EnSight 6.
@@ -102,13 +102,7 @@ def _sections(text: str) -> dict[str, Lines]:
 class _Entries:
     """Reads lines that name files."""
 
-    def __init__(
-        self,
-        folder: Path,
-        times: dict[int, TimeSet],
-        files: dict[int, FileSet],
-        notes: list[Note],
-    ) -> None:
+    def __init__(self, folder: Path, times: dict[int, TimeSet], files: dict[int, FileSet], notes: list[Note]) -> None:
         self.folder, self.times, self.files, self.notes = folder, times, files, notes
         self.geometry: Entry | None = None
 
@@ -170,7 +164,7 @@ class _Entries:
         case.constants[name] = times, values
 
     def _sets(self, words: list[str], least: int) -> tuple[TimeSet | None, FileSet]:
-        """The sets of times and of files whose numbers stand first; they are taken off, as long as words are left."""
+        """Remove the leading numbers of a time set and a file set from the words, and return these sets."""
         numbers: list[int] = []
         while len(numbers) < 2 and len(words) > least and re.fullmatch(r"\d{1,9}", words[0]):
             numbers.append(int(words.pop(0)))
@@ -184,7 +178,7 @@ class _Entries:
         return times, self.files.get(numbers[1], ()) if len(numbers) > 1 else ()
 
     def _file(self, words: list[str], least: int, times: TimeSet | None, pieces: FileSet) -> str:
-        """The name of the file, which may be of several words, taken off the end of the line."""
+        """Remove the name of the file, which may have several words, from the end, and return it."""
         if not words:
             raise ValueError("Expected the name of a file in the section GEOMETRY (got none)")
         for start in range(len(words) - 1, least - 1, -1):

@@ -1,16 +1,16 @@
-"""What files of EnSight hold, word by word and number by number: as text, C Binary or Fortran Binary."""
+"""Words and numbers of EnSight files, one after the other: in text, C Binary or Fortran Binary."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.names import decode
-from pitgeo.mesh.rows import is_whole, real, whole
+from pitgeo.mesh.text_numbers import is_complete, real, whole
 
 Form = Literal["text", "<", ">", "Fortran"]
 """Text, C Binary of either byte order, or Fortran Binary, whose records say their order."""
@@ -22,52 +22,25 @@ BEGIN, END, INDEX = b"BEGIN TIME STEP", b"END TIME STEP", b"FILE_INDEX"
 """What stands round each of several steps in one file, and at the end of an index of them."""
 
 
-class Content(Protocol):
+class _File:
     """A file that is read from its start to its end.
 
     Args:
-        place: How far it is read.
-        part: The part that is being read, for messages.
+        name: What it is called in messages.
     """
 
-    place: int
-    part: str
-
-    def wrong(self, expected: str, got: str) -> ValueError:
-        """The error that says what was expected where the file is read."""
-
-    def line(self, what: str) -> str:
-        """The next text, as it is."""
-
-    def word(self) -> str:
-        """The next keyword in small letters, which is not passed over; empty at the end of the file."""
-
-    def skip(self) -> None:
-        """Pass over the keyword."""
-
-    def extents(self) -> None:
-        """Pass over the corners of the box."""
-
-    def wholes(self, count: int, what: str) -> NDArray[np.int64]:
-        """Whole numbers."""
-
-    def reals(self, count: int, what: str) -> NDArray[Any]:
-        """Numbers."""
-
-
-class _Named:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.part = ""
-        self.place = 0
+        self.part = ""  # the part that is being read, for messages
+        self.place = 0  # how far the file is read
 
     def wrong(self, expected: str, got: str) -> ValueError:
-        """The error that says what was expected where the file is read."""
+        """The error for a fault at the place that is being read."""
         where = f"{self.name}, {self.part}," if self.part else self.name
         return ValueError(f"Expected {expected} in {where} (got {got}); is the file whole? Else write it again")
 
 
-class Lines(_Named):
+class Lines(_File):
     """A file in text."""
 
     def __init__(self, content: bytes, name: str) -> None:
@@ -83,7 +56,7 @@ class Lines(_Named):
         return self.lines[self.place - 1].strip()
 
     def word(self) -> str:
-        """The next keyword in small letters, which is not passed over; empty at the end of the file."""
+        """The next keyword in lower case, without moving on; empty at the end of the file."""
         while self.place < len(self.lines):
             line = self.lines[self.place].strip()
             if line and not line.startswith("#"):
@@ -112,7 +85,7 @@ class Lines(_Named):
     def _numbers(
         self, count: int, what: str, quick: Callable[[str], float], convert: Callable[[str], float]
     ) -> list[float]:
-        """Numbers to the end of a line, mostly one a line."""
+        """Numbers up to the end of a line; most files hold one a line."""
         rows = self.lines[self.place : self.place + count]
         if len(rows) == count and not any("_" in row for row in rows):
             try:
@@ -139,7 +112,7 @@ class Lines(_Named):
         return values
 
 
-class Bytes(_Named):
+class Bytes(_File):
     """A binary file."""
 
     def __init__(self, content: bytes, order: str, name: str) -> None:
@@ -156,7 +129,7 @@ class Bytes(_Named):
         return decode(text.split(b"\0", 1)[0]).strip()
 
     def word(self) -> str:
-        """The next keyword in small letters, which is not passed over; empty at the end of the file."""
+        """The next keyword in lower case, without moving on; empty at the end of the file."""
         if self.place == len(self.content):
             return ""
         text = self.line("a keyword")
@@ -188,8 +161,11 @@ class Bytes(_Named):
         return found
 
 
+Content = Lines | Bytes
+
+
 def form_of(content: bytes) -> tuple[Form, ...]:
-    """The forms that a file of geometry may have, of which one is right."""
+    """The possible forms of a geometry file."""
     if content[:WIDTH].lower().lstrip().startswith(b"c binary"):
         return ("<", ">")
     return ("Fortran",) if b"fortran binary" in content[: WIDTH + 4].lower() else ("text",)
@@ -209,8 +185,8 @@ def contents(content: bytes, form: Form, name: str, number: int, count: int) -> 
         ValueError: If it holds another number of steps, or ends within one.
     """
     order = str(form)
-    if form == "text" and not is_whole(decode(content[-1000:])):
-        raise _Named(name).wrong("the last line ended by a line break", "none")
+    if form == "text" and not is_complete(decode(content[-1000:])):
+        raise _File(name).wrong("the last line ended by a line break", "none")
     if form == "Fortran":
         content, order = _records(content, name)
     content = _step(content, form == "text", name, number, count)
@@ -218,23 +194,23 @@ def contents(content: bytes, form: Form, name: str, number: int, count: int) -> 
 
 
 def _records(content: bytes, name: str) -> tuple[bytes, str]:
-    """What the records of Fortran hold, whose lengths are round each, and their byte order."""
+    """The content of Fortran's records, without the lengths round each, and the byte order."""
     order = next((order for order in "<>" if content[:4] == np.array(WIDTH, order + "i4").tobytes()), "")
     if not order:
-        raise _Named(name).wrong(f"a first record of {WIDTH} bytes", f"{content[:4]!r} for its length")
+        raise _File(name).wrong(f"a first record of {WIDTH} bytes", f"{content[:4]!r} for its length")
     found, place = [], 0
     while place < len(content):
         mark = content[place : place + 4]
         end = place + 4 + (int(np.frombuffer(mark, order + "i4")[0]) if len(mark) == 4 else 0)
         if end < place + 4 or content[end : end + 4] != mark:
-            raise _Named(name).wrong("records of Fortran", f"one at byte {place:,} without its length at its end")
+            raise _File(name).wrong("records of Fortran", f"one at byte {place:,} without its length at its end")
         found.append(content[place + 4 : end])
         place = end + 4
     return b"".join(found), order
 
 
 def _step(content: bytes, is_text: bool, name: str, number: int, count: int) -> bytes:
-    wrong = _Named(name).wrong
+    wrong = _File(name).wrong
     starts = [found.start() for found in re.finditer(BEGIN, content)]
     if len(starts) != count and (starts or count != 1):
         raise wrong(f"{count} times", f"{len(starts) or 1}")
@@ -259,7 +235,7 @@ def _step(content: bytes, is_text: bool, name: str, number: int, count: int) -> 
 
 
 def _after(content: bytes, place: int, is_text: bool) -> int:
-    """Where what follows a mark begins."""
+    """The place after a mark."""
     if not is_text:
         return place + WIDTH
     end = content.find(b"\n", place)

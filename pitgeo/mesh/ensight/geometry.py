@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import width
+from pitgeo.mesh.cells import grid_cells
 from pitgeo.mesh.ensight.content import Content
-from pitgeo.mesh.structured import grid_cells
 
 Numbers = NDArray[np.int64]
 

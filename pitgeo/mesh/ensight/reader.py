@@ -1,13 +1,12 @@
-"""EnSight Gold: VTK's reader gives garbage for truncated files, loses fields whose files are missing, and may hang."""
+"""Reader of EnSight Gold."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pitgeo.mesh.cells import split_by_block
 from pitgeo.mesh.ensight.case import Case, read_case
 from pitgeo.mesh.ensight.content import Content, Form, contents, form_of
 from pitgeo.mesh.ensight.geometry import Part, read_parts
@@ -69,7 +68,7 @@ def _read(case: Case, time: float) -> Raw:
 
 
 def _geometry(entry: Entry, time: float, notes: list[Note]) -> tuple[list[Part], Form]:
-    """The parts at a time, and how the files of the case are written."""
+    """The parts at a time, and the form of the case's files."""
     parts, form = _parts(entry, _step(entry, time, notes))
     if entry.connected is None or any(part.elements for part in parts):
         return parts, form
@@ -121,15 +120,11 @@ def _raw(part: Part, place: int, case: Case, values: list[list[Values]]) -> Raw:
         if entry.place == "node" and found[place]:
             raw.point_data[entry.name] = found[place][0]
         elif entry.place == "element" and found[place]:
-            raw.cell_data[entry.name] = _by_block(np.concatenate(found[place]), cells)
+            raw.cell_data[entry.name] = split_by_block(np.concatenate(found[place]), cells)
     if part.blanked is not None and part.blanked.any():
         raw.point_data["vtkGhostType"] = 2 * part.blanked.astype(np.uint8)
     ghosts = np.repeat([elements.word.startswith("g_") for elements in part.elements], counts)
     ghosts = part.ghosts if part.ghosts is not None else ghosts
     if ghosts.any():
-        raw.cell_data["vtkGhostType"] = _by_block(ghosts.astype(np.uint8), cells)
+        raw.cell_data["vtkGhostType"] = split_by_block(ghosts.astype(np.uint8), cells)
     return raw
-
-
-def _by_block(values: NDArray[Any], cells: list[tuple[str, NDArray[np.int64]]]) -> list[NDArray[Any]]:
-    return np.split(values, np.cumsum([len(nodes) for _, nodes in cells])[:-1])

@@ -1,4 +1,4 @@
-"""Sets of times and of files in cases of EnSight, and the files that they give."""
+"""Time sets and file sets of EnSight cases, and the files that they name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pitgeo.mesh.names import read_text
-from pitgeo.mesh.rows import real, whole
+from pitgeo.mesh.text_numbers import real, whole
 
 Lines = list[tuple[str, str]]
 """Keys in small letters, and what is behind the colon; an empty key where there is no colon."""
@@ -22,18 +22,18 @@ FileSet = Sequence[tuple[int | None, int]]
 
 
 class TimeSet(NamedTuple):
-    """Times, and the numbers in the names of their files, if there are some."""
+    """Times, and the numbers in the names of their files, if any."""
 
     times: list[float]
     numbers: list[int]
 
     def step(self, time: float) -> int:
-        """The number of the last of the times that is not after another."""
+        """The number of the last time that is not later than the given one."""
         return max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
 
 
 class Located(NamedTuple):
-    """Where values are: a file, the number of the step in it, and how many it holds."""
+    """The location of values: a file, the number of the step in it, and its number of steps."""
 
     path: Path
     number: int
@@ -67,7 +67,7 @@ class Entry:
     connected: int | None = None
 
     def at(self, step: int) -> Located:
-        """Where the values of a step are.
+        """The location of the values of a step.
 
         Raises:
             ValueError: If the case does not say it, or there is no such file.
@@ -106,7 +106,7 @@ class Entry:
 
 
 def joined(lines: Lines) -> Lines:
-    """The lines, with those that have no colon put behind the ones before.
+    """The lines; a line without a colon continues the line before.
 
     Raises:
         ValueError: If the first has none.

@@ -97,11 +97,7 @@ def _values(content: Content, key: str, count: int, components: int) -> NDArray[
 
 
 def _filled(
-    content: Content,
-    entry: Entry,
-    parts: list[Part],
-    found: dict[tuple[int, int], NDArray[Any]],
-    notes: list[Note],
+    content: Content, entry: Entry, parts: list[Part], found: dict[tuple[int, int], NDArray[Any]], notes: list[Note]
 ) -> list[Values]:
     """The values of every part, not-a-number where there are none."""
     if entry.place == "node":

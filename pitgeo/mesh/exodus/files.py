@@ -1,9 +1,8 @@
-"""Exodus files: meshio's reader gives values of blocks to the wrong cells and passes over sides and numbers."""
+"""Reader of Exodus files."""
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cells import members_by_block, split_by_block
 from pitgeo.mesh.exodus.cells import ORDER, kind_of, side_nodes
 from pitgeo.mesh.names import each_once, ended
 from pitgeo.mesh.notes import Note
@@ -62,14 +62,15 @@ def read_exodus(path: Path) -> Raw:
             points[:, axis] = found["coord"][axis] if "coord" in found else found["coord" + "xyz"[axis]][:]
         blocks = block_numbers(file)
         elements = [found[f"connect{block}"].elem_type for block in blocks]
-        nodes = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
-        kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, nodes, strict=True)]
+        stored = [np.asarray(found[f"connect{block}"][:], np.int64) - 1 for block in blocks]
+        kinds = [kind_of(name, part.shape[1], axes) for name, part in zip(elements, stored, strict=True)]
+        nodes = [part[:, ORDER.get(kind, slice(None))] for kind, part in zip(kinds, stored, strict=True)]
         steps = len(file.dimensions.get("time_step", ()))
         notes: list[Note] = []
         raw = Raw(
             points=points,
             notes=notes,
-            cells=[(kind, part[:, ORDER.get(kind, slice(None))]) for kind, part in zip(kinds, nodes, strict=True)],
+            cells=list(zip(kinds, nodes, strict=True)),
             point_data=_fields(file, "nod", point_variables(file, STEP, notes)) if steps else {},
             field_data=_fields(file, "glo", _global_variables(file, notes)) if steps else {},
             point_sets=_sets(file, "ns", "node set", "node_ns", notes),
@@ -78,8 +79,7 @@ def read_exodus(path: Path) -> Raw:
             notes.append(Note("one of several times", f"the first of {steps} time steps is read"))
         if steps:
             joined = _fields(file, "elem", _cell_variables(file, blocks, [len(part) for part in nodes], notes))
-            ends = np.cumsum([len(part) for part in nodes])[:-1]
-            raw.cell_data = {name: np.split(values, ends) for name, values in joined.items()}
+            raw.cell_data = {name: split_by_block(values, raw.cells) for name, values in joined.items()}
         raw.cell_sets = _block_sets(file, blocks, nodes, notes)
         for name, parts in _element_sets(file, nodes, notes).items():
             other_parts = raw.cell_sets.get(name)
@@ -93,19 +93,19 @@ def read_exodus(path: Path) -> Raw:
 
 
 def block_numbers(file: Any) -> list[int]:
-    """The numbers of the blocks of elements that have some, as the names of variables hold them."""
+    """Numbers of the blocks that hold elements, from the names of the variables."""
     return sorted(int(key[7:]) for key in file.variables if key.startswith("connect") and key[7:].isdecimal())
 
 
 def stored_names(variable: Any) -> list[bytes]:
-    """The names that a variable of letters holds, as bytes: up to the first zero, whatever is behind it."""
+    """The names in a variable of characters, as bytes up to the first zero."""
     if variable is None:
         return []
     return [ended(bytes(row)) for row in variable[:]]
 
 
 def set_names(variable: Any, what: str, notes: list[Note]) -> list[str]:
-    """The names of blocks or sets; empty where one has none, and the same for two that have the same bytes."""
+    """The names of blocks or sets, empty if there is none; equal bytes give equal names."""
     stored = stored_names(variable)
     distinct = [name for name in dict.fromkeys(stored) if name]
     names = dict(zip(distinct, each_once(distinct, what, notes), strict=True))
@@ -186,7 +186,7 @@ def _cell_variables(file: Any, blocks: list[int], sizes: list[int], notes: list[
 
 
 def _sets(file: Any, letters: str, what: str, start: str, notes: list[Note]) -> dict[str, Numbers]:
-    """What the sets of a kind hold, by their names, or their numbers where they have none; numbers count from 0."""
+    """The members (from 0) of the sets of a kind, by name, or by number for sets without a name."""
     found = file.variables
     names, numbers = set_names(found.get(f"{letters}_names"), what, notes), found.get(f"{letters}_prop1")
     result: dict[str, Numbers] = {}
@@ -211,11 +211,8 @@ def _block_sets(file: Any, blocks: list[int], nodes: list[Numbers], notes: list[
 
 
 def _element_sets(file: Any, nodes: list[Numbers], notes: list[Note]) -> dict[str, list[NDArray[Any]]]:
-    ends = np.cumsum([0, *(len(part) for part in nodes)])
-    return {
-        name: [own[(own >= low) & (own < high)] - low for low, high in itertools.pairwise(ends)]
-        for name, own in _sets(file, "els", "element set", "elem_els", notes).items()
-    }
+    found = _sets(file, "els", "element set", "elem_els", notes)
+    return {name: members_by_block(own, list(map(len, nodes))) for name, own in found.items()}
 
 
 def _side_sets(
@@ -227,11 +224,11 @@ def _side_sets(
     for name, owners in _sets(file, "ss", "side set", "elem_ss", notes).items():
         members = [np.zeros(0, np.int64)]
         for place, (element, kind) in enumerate(zip(elements, kinds, strict=True)):
-            here = (owners >= ends[place]) & (owners < ends[place + 1])
-            if not here.any():
+            is_own = (owners >= ends[place]) & (owners < ends[place + 1])
+            if not is_own.any():
                 continue
-            own = nodes[place][owners[here] - ends[place]]
-            part = side_nodes(element, kind, axes, own, sides[name][here] + 1)
+            own = nodes[place][owners[is_own] - ends[place]]
+            part = side_nodes(element, kind, axes, own, sides[name][is_own] + 1)
             if part is None:
                 text = f"the set {name!r} is left out: its sides of {element} elements are not known"
                 notes.append(Note("set left out", text))

@@ -20,7 +20,7 @@ REMADE = ("name_nod_var", "name_elem_var", "name_glo_var", "elem_var_tab")
 
 
 def refusal(path: Path) -> str:
-    """Why fields cannot be added to a copy of a file; empty if they can."""
+    """The reason why fields cannot be added to a copy of a file; empty if they can."""
     try:
         with open_exodus(path) as file:
             if file.groups:
@@ -81,7 +81,7 @@ def _part_names(name: str, count: int) -> list[str]:
 
 
 def _wide(old: Any, values: dict[str, dict[int, NDArray[Any]]]) -> set[str]:
-    """Variables that get values of double precision, whatever they had before."""
+    """Names of the variables that are stored in double precision in the copy."""
     found = {kind: [number + 1 for number, own in part.items() if own.dtype != "f4"] for kind, part in values.items()}
     names = {"vals_nod_var" if "vals_nod_var" in old.variables else f"vals_nod_var{n}" for n in found["nod"]}
     names |= {f"vals_elem_var{n}eb{block}" for n in found["elem"] for block in block_numbers(old)}
@@ -91,7 +91,7 @@ def _wide(old: Any, values: dict[str, dict[int, NDArray[Any]]]) -> set[str]:
 def _copy(
     old: Any, new: Any, names: dict[str, list[bytes]], described: dict[str, dict[str, list[str]]], wide: set[str]
 ) -> None:
-    """Everything of a file, with more names of variables; those that were there keep their bytes."""
+    """Copy a file with more names of variables; existing names keep their bytes."""
     new.setncatts(_attributes(old) | {FIELDS: json.dumps(described)})
     longest = max(len(name) for own in names.values() for name in (*own, b""))
     sizes: dict[str, int | None] = {
@@ -134,7 +134,7 @@ def _attributes(owner: Any) -> dict[str, Any]:
 
 
 def _like(new: Any, variable: Any, letters: str, dtype: Any) -> Any:
-    """A variable made as one of another file, without values; all names are of one length."""
+    """Create a variable like one of another file, without values."""
     dimensions = list(variable.dimensions)
     if dimensions[-1:] == ["len_string"] and variable.name != "qa_records":
         dimensions[-1] = letters

@@ -1,8 +1,8 @@
-"""Types of cells of Gmsh."""
+"""Gmsh's numbers of cell types, and its order of nodes."""
 
 from __future__ import annotations
 
-from pitgeo.mesh.cell_types import CORNERS
+from pitgeo.mesh.cell_types import known_width
 
 KINDS = {
     **{1: "line", 2: "triangle", 3: "quad", 4: "tetra", 5: "hexahedron", 6: "wedge", 7: "pyramid", 8: "line3"},
@@ -41,5 +41,4 @@ def kind_of(number: int) -> tuple[str, int]:
     kind = KINDS.get(number)
     if kind is None:
         raise ValueError(f"Expected elements of known types (got type {number}); save the mesh with complete elements")
-    name = kind.rstrip("0123456789")
-    return kind, int(kind[len(name) :] or CORNERS[name])
+    return kind, known_width(kind)

@@ -1,4 +1,4 @@
-"""The points and elements that a Gmsh file lists, and the cells that they are."""
+"""Points and elements of a Gmsh file, and the cells that they give."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.gmsh.cells import ORDER, kind_of
-from pitgeo.mesh.gmsh.words import AsciiWords, BinaryWords, Numbers, Words, head, reals, sections, whole
-from pitgeo.mesh.twins import first_of
+from pitgeo.mesh.gmsh.words import AsciiWords, BinaryWords, Numbers, Words, head, sections
+from pitgeo.mesh.numbering import Index
+from pitgeo.mesh.text_numbers import reals, wholes
+
+Entity = tuple[int, int]
 
 
 class Elements(NamedTuple):
@@ -37,7 +41,7 @@ class Elements(NamedTuple):
 
 @dataclass
 class Listing:
-    """What a file lists.
+    """The points and elements of a file.
 
     Args:
         version: 2, 4.0 or 4.1.
@@ -60,11 +64,16 @@ class Listing:
 
 
 def read_listing(content: bytes) -> Listing:
-    """Read what a file lists.
+    """Read the points and elements of a file.
 
     Raises:
         ValueError: If it is not as the format says, or of a version that is not known.
     """
+    if content[:1024].lstrip()[:1] == b"(":
+        raise ValueError(
+            "Expected a mesh of Gmsh (got one of Fluent, which gives cells by their faces); export it from Fluent as "
+            "CGNS or EnSight, or save it as .vtu"
+        )
     version, is_binary = head(content)
     words = BinaryWords if is_binary else AsciiWords
     name = {b"4": "4.0", b"4.0": "4.0", b"4.1": "4.1"}.get(version, "2" if version[:1] == b"2" else "")
@@ -107,7 +116,7 @@ def _old(content: bytes, is_binary: bool) -> Listing:
         words = reals(b"\n".join(lines))
         if len(lines) != count or len(words) != 4 * count:
             raise ValueError(f"Expected {count} points of a number and three coordinates (got {len(lines)} lines)")
-        points, positions = whole(words[::4]), words.reshape(-1, 4)[:, 1:].copy()
+        points, positions = wholes(words[::4]), words.reshape(-1, 4)[:, 1:].copy()
     first, _, rest = _only(content, b"Elements").partition(b"\n")
     elements = _old_binary(rest, int(first)) if is_binary else _old_ascii(rest, int(first))
     return Listing("2", points, positions, None, elements)
@@ -126,7 +135,7 @@ def _old_ascii(section: bytes, count: int) -> list[Elements]:
     found = []
     for (number, tags), lines in runs:
         kind, width = kind_of(int(number))
-        words = whole(reals(b"\n".join(lines)))
+        words = wholes(reals(b"\n".join(lines)))
         if len(words) != len(lines) * (3 + int(tags) + width):
             raise ValueError(f"Expected {width} nodes of {kind} elements (got another number)")
         found.append(_tagged(kind, words.reshape(len(lines), -1), int(tags), 3))
@@ -144,7 +153,7 @@ def _old_binary(section: bytes, count: int) -> list[Elements]:
 
 
 def _tagged(kind: str, table: Numbers, tags: int, before: int) -> Elements:
-    """Elements of rows of a number, tags and nodes; of the tags, the first two are groups."""
+    """Elements from rows of number, tags and nodes; the first two tags are the physical and the geometrical group."""
     empty = np.zeros((len(table), 1), np.int64)
     physical = np.abs(table[:, before : before + 1]) if tags else empty
     geometrical = table[:, before + 1] if tags > 1 else empty[:, 0]
@@ -152,7 +161,7 @@ def _tagged(kind: str, table: Numbers, tags: int, before: int) -> Elements:
 
 
 def _joined(found: list[Elements]) -> list[Elements]:
-    """Elements of one type that follow one another, in one."""
+    """The elements, with successive ones of the same type joined."""
     runs: list[list[Elements]] = []
     for part in found:
         if not runs or runs[-1][0].kind != part.kind:
@@ -168,9 +177,6 @@ def _joined(found: list[Elements]) -> list[Elements]:
         )
         for run in runs
     ]
-
-
-Entity = tuple[int, int]
 
 
 def _entities(
@@ -244,7 +250,7 @@ def _elements(words: Words, version: str, groups: dict[Entity, list[int]], ghost
 
 @dataclass
 class Cells:
-    """What the elements of a file become.
+    """The cells of a file, and where its points and elements are among them.
 
     Args:
         stays: Whether each point of the file does.
@@ -258,7 +264,7 @@ class Cells:
 
 
 def cells_of(listing: Listing) -> Cells:
-    """Cells without ghosts, and without the elements that files of version 2 list again for other physical groups.
+    """The cells without ghosts and without repeated elements, which version 2 lists once for each physical group.
 
     Raises:
         ValueError: If a node is not among the points.
@@ -281,14 +287,14 @@ def cells_of(listing: Listing) -> Cells:
 
 
 def _placed(listing: Listing) -> list[tuple[str, Numbers]]:
-    """All elements with the places of their nodes among the points, in the order of VTK."""
-    order = np.argsort(listing.points, kind="stable")
-    if len(order) and (np.diff(listing.points[order]) == 0).any():
+    """All elements with node numbers replaced by places of points, in the order of VTK."""
+    index = Index(listing.points)
+    if index.is_repeated:
         raise ValueError("Expected points of different numbers (got several of one); write the mesh again")
     found = []
     for part in listing.elements:
-        places = np.searchsorted(listing.points, part.nodes, sorter=order).clip(max=len(order) - 1)
-        if not len(order) or not np.array_equal(listing.points[order[places]], part.nodes):
+        places = index.find(part.nodes)
+        if (places < 0).any():
             raise ValueError(f"Expected nodes of {part.kind} elements that are in $Nodes (got others)")
-        found.append((part.kind, order[places][:, ORDER.get(part.kind, slice(None))]))
+        found.append((part.kind, places[:, ORDER.get(part.kind, slice(None))]))
     return found

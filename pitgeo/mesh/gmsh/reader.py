@@ -1,10 +1,9 @@
-"""Gmsh files: meshio gives fields to points and cells in their order, and knows neither partitions nor all groups."""
+"""Reading Gmsh files, with partitions, physical groups and fields."""
 
 from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import members_by_block, split_by_block
 from pitgeo.mesh.ghosts import left_out_note
 from pitgeo.mesh.gmsh.listing import Cells, Listing, cells_of, read_listing
 from pitgeo.mesh.gmsh.words import Numbers, head, sections
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.numbering import Index
 from pitgeo.mesh.raw import Raw
 
 Things = Literal[b"Nodes", b"Elements"]
@@ -56,8 +57,7 @@ def read_gmsh(path: Path) -> Raw:
         if kind == b"NodeData":
             raw.point_data.update(found)
         else:
-            ends = np.cumsum([len(nodes) for _, nodes in cells.blocks])[:-1]
-            raw.cell_data.update({name: np.split(values, ends) for name, values in found.items()})
+            raw.cell_data.update({name: split_by_block(values, cells.blocks) for name, values in found.items()})
     for section in sections(content, WHOLE)[:1]:
         raw.field_data.update({name: np.asarray(values) for name, values in json.loads(section).items()})
     for name in (b"ElementNodeData", b"InterpolationScheme"):
@@ -69,17 +69,17 @@ def read_gmsh(path: Path) -> Raw:
 def _groups(raw: Raw, listing: Listing, cells: Cells, content: bytes) -> None:
     """The tags of the cells, and the sets that physical names stand for."""
     flat = [part.physical for part in listing.elements]
-    ends = np.cumsum([0, *(len(nodes) for _, nodes in cells.blocks)])
-    first = np.full(ends[-1], -1)  # the first element of every cell
+    sizes = [len(nodes) for _, nodes in cells.blocks]
+    first = np.full(sum(sizes), -1)  # the first element of every cell
     listed = np.flatnonzero(cells.cell_of >= 0)[::-1]
     first[cells.cell_of[listed]] = listed
     if flat and (listing.version == "2" or any(tags.any() for tags in flat)):
         tags = np.concatenate([tags[:, 0] for tags in flat])[first]
-        raw.cell_data["gmsh:physical"] = np.split(tags, ends[1:-1])
+        raw.cell_data["gmsh:physical"] = split_by_block(tags, cells.blocks)
     if flat:
         tags = np.concatenate([part.geometrical for part in listing.elements])[first]
-        raw.cell_data["gmsh:geometrical"] = np.split(tags, ends[1:-1])
-    ghosts, again = int((cells.cell_of < 0).sum()), int((cells.cell_of >= 0).sum()) - int(ends[-1])
+        raw.cell_data["gmsh:geometrical"] = split_by_block(tags, cells.blocks)
+    ghosts, again = int((cells.cell_of < 0).sum()), int((cells.cell_of >= 0).sum()) - sum(sizes)
     if ghosts:
         raw.notes.append(left_out_note(ghosts))
     if again:
@@ -93,8 +93,7 @@ def _groups(raw: Raw, listing: Listing, cells: Cells, content: bytes) -> None:
             (part.physical == int(tag)).any(1) & (dimension(part.kind) == int(axes)) for part in listing.elements
         ]
         members = np.unique(cells.cell_of[np.flatnonzero(np.concatenate([np.zeros(0, bool), *is_member]))])
-        members = members[members >= 0]
-        raw.cell_sets[name] = [members[(members >= start) & (members < end)] - start for start, end in pairwise(ends)]
+        raw.cell_sets[name] = members_by_block(members[members >= 0], sizes)
 
 
 def _physical(content: bytes) -> list[tuple[bytes, bytes, bytes]]:
@@ -104,7 +103,7 @@ def _physical(content: bytes) -> list[tuple[bytes, bytes, bytes]]:
 
 
 def field_names(content: bytes, kind: bytes, notes: list[Note]) -> dict[bytes, str]:
-    """What the fields of a file are called, by the bytes of their names."""
+    """Names of the fields of a file, by the bytes of their stored names."""
     stored = list(dict.fromkeys(map(field_name, sections(content, kind))))
     return dict(zip(stored, each_once(stored, "field", notes), strict=True))
 
@@ -112,7 +111,7 @@ def field_names(content: bytes, kind: bytes, notes: list[Note]) -> dict[bytes, s
 def _read_fields(
     content: bytes, kind: bytes, numbers: Numbers, targets: Numbers, count: int, notes: list[Note]
 ) -> dict[str, NDArray[Any]]:
-    """The fields of points or cells; where there is no value, NaN.
+    """The fields of points or cells, NaN where there is no value.
 
     Args:
         content: The file.
@@ -124,14 +123,14 @@ def _read_fields(
     """
     found, result = sections(content, kind), dict[str, NDArray[Any]]()
     things = KINDS[kind].decode().lower()
-    order, names = np.argsort(numbers, kind="stable"), field_names(content, kind, notes)
-    if found and len(np.unique(numbers)) < len(numbers):
+    index, names = Index(numbers), field_names(content, kind, notes)
+    if found and index.is_repeated:
         raise ValueError(f"Expected fields on {things} of different numbers (got several of one); save it as .vtu")
     for section in found:
         stored, own, values = _field(section, head(content)[1])
         name = names[stored]
-        places = np.searchsorted(numbers, own, sorter=order).clip(max=max(len(numbers) - 1, 0))
-        if len(own) and (not len(numbers) or not np.array_equal(numbers[order[places]], own)):
+        places = index.find(own)
+        if (places < 0).any():
             strange = np.setdiff1d(own, numbers)[:3].tolist()
             raise ValueError(
                 f"Expected values of {name!r} on {things} that are there (got some on the numbers {strange}); write "
@@ -139,15 +138,14 @@ def _read_fields(
             )
         if name in result:
             notes.append(Note("one of several fields", f"the last of several fields {name!r} is read"))
-        places = order[places] if len(own) else own
-        result[name] = _spread(name, places, targets, values, count, notes)
+        result[name] = _placed_values(name, places, targets, values, count, notes)
     return result
 
 
-def _spread(
+def _placed_values(
     name: str, places: Numbers, targets: Numbers, values: NDArray[np.float64], count: int, notes: list[Note]
 ) -> NDArray[np.float64]:
-    """Values at their places; of several for one cell, that of the first in the file."""
+    """Values at their places; the first one in the file if a cell has several."""
     whole = np.full((count, values.shape[1]), np.nan)
     rows = np.argsort(-places, kind="stable")  # the first in the file is the last to be put
     rows = rows[targets[places[rows]] >= 0]

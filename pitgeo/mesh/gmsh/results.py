@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from pitgeo.mesh.gmsh.listing import cells_of, read_listing
 from pitgeo.mesh.gmsh.reader import KINDS, WHOLE, field_name, field_names
 from pitgeo.mesh.gmsh.words import Numbers, head, sections, spans
+from pitgeo.mesh.numbering import Index
 
 Fields = Mapping[str, NDArray[Any]]
 
 
 def refusal(path: Path) -> str:
-    """Why fields cannot be added to a copy of a file; empty if they can."""
+    """The reason why fields cannot be added to a copy of a file; empty if they can."""
     content = path.read_bytes()
     version, _ = head(content)
     if not version:
@@ -31,7 +32,7 @@ def refusal(path: Path) -> str:
             return f"its version, {version.decode(errors='replace')}, is not known"
         return f"its points and cells are not as the format says: {error}"
     for numbers in (listing.points, listing.numbers):
-        if len(np.unique(numbers)) < len(numbers):
+        if Index(numbers).is_repeated:
             return "points or cells share a number"
     return ""
 
@@ -71,7 +72,7 @@ def add_fields(source: Path, target: Path, point_data: Fields, cell_data: Fields
 
 
 def _with(content: bytes, kind: bytes, name: bytes, section: bytes) -> bytes:
-    """With a field in place of the last one of its name, which is the one that is read; at the end if there is none."""
+    """The content with a field in place of the last one of its name, or at the end."""
     for found in reversed(spans(content, kind)):
         if field_name(content[found.first : found.last]) == name:
             return content[: found.start] + section + content[found.end :]

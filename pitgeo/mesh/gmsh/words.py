@@ -1,50 +1,19 @@
-"""The sections of Gmsh files, and the numbers in them one after another, whether in ASCII or binary."""
+"""Sections of Gmsh files, and the numbers in them, in ASCII or binary."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pitgeo.mesh.text_numbers import reals, wholes
 
 Numbers = NDArray[np.int64]
 Type = Literal["int", "size", "real"]
 
 BYTES = {"int": "<i4", "size": "<i8", "real": "<f8"}
-
-
-def reals(text: bytes) -> NDArray[np.float64]:
-    """The numbers of a text.
-
-    Raises:
-        ValueError: If something is no number.
-    """
-    return np.fromstring(text.decode("ascii"), np.float64, sep=" ") if text.strip() else np.zeros(0)
-
-
-def whole(values: NDArray[np.float64]) -> Numbers:
-    """The same as whole numbers.
-
-    Raises:
-        ValueError: If they are not.
-    """
-    found = values.astype(np.int64)
-    if not np.array_equal(found, values):
-        raise ValueError(f"Expected whole numbers (got {values[found != values][0]})")
-    return found
-
-
-class Words(Protocol):
-    """Numbers that are taken from the front."""
-
-    def take(self, kind: Type, count: int) -> NDArray[Any]:
-        """The next ones, int64 or float64; a ValueError if there are not so many."""
-        ...
-
-    def rows(self, count: int, width: int) -> tuple[Numbers, NDArray[np.float64]]:
-        """The next rows of a whole number and so many real ones."""
-        ...
 
 
 class AsciiWords:
@@ -55,17 +24,17 @@ class AsciiWords:
         self.place = 0
 
     def take(self, kind: Type, count: int) -> NDArray[Any]:
-        """The next ones."""
+        """The next ones, int64 or float64; a ValueError if there are not so many."""
         found = self.numbers[self.place : self.place + count]
         if len(found) < count or count < 0:
             raise ValueError("a section ends too early")
         self.place += count
-        return found if kind == "real" else whole(found)
+        return found if kind == "real" else wholes(found)
 
     def rows(self, count: int, width: int) -> tuple[Numbers, NDArray[np.float64]]:
         """The next rows of a whole number and so many real ones."""
         table = self.take("real", count * (1 + width)).reshape(count, 1 + width)
-        return whole(table[:, 0]), table[:, 1:]
+        return wholes(table[:, 0]), table[:, 1:]
 
 
 class BinaryWords:
@@ -94,6 +63,10 @@ class BinaryWords:
         return table["number"].astype(np.int64), table["values"].astype(np.float64)
 
 
+Words = AsciiWords | BinaryWords
+"""Numbers that are taken from the front."""
+
+
 def head(content: bytes) -> tuple[bytes, bool]:
     """The version of a file, and whether it is binary; no version if it has no head."""
     found = re.search(rb"\$MeshFormat\s*\n\s*(\S+)\s+([01])\s+8", content[:1000])
@@ -101,7 +74,7 @@ def head(content: bytes) -> tuple[bytes, bool]:
 
 
 class Span(NamedTuple):
-    """Where a section is: its beginning and end, and those of what it holds."""
+    """Place of a section: its start and end, and those of its content."""
 
     start: int
     end: int
@@ -110,7 +83,7 @@ class Span(NamedTuple):
 
 
 def sections(content: bytes, name: bytes) -> list[bytes]:
-    """What the sections of a name hold."""
+    """Content of the sections of a name."""
     return [content[span.first : span.last] for span in spans(content, name)]
 
 
@@ -128,7 +101,7 @@ def spans(content: bytes, name: bytes) -> list[Span]:
 
 
 def _line(content: bytes, word: bytes, place: int) -> int:
-    """Where the next line is that is this word; -1 if there is none."""
+    """The place of the next line that consists of a word; -1 if there is none."""
     while (start := content.find(word, place)) >= 0:
         place = start + len(word)
         end = content.find(b"\n", place)

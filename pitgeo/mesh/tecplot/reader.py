@@ -1,4 +1,4 @@
-"""ASCII files of Tecplot: meshio keeps one zone, and VTK misreads repeats and files that are cut short."""
+"""Reader of ASCII files of Tecplot."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import without_repeated_nodes
 from pitgeo.mesh.names import each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.repeated_nodes import without_repeated_nodes
 from pitgeo.mesh.tecplot.text import Records, read_records
 from pitgeo.mesh.tecplot.zones import Part, read_zone
 
@@ -55,7 +56,7 @@ def read_tecplot(path: Path) -> Raw:
 
 
 def _first_time(parts: Sequence[Part], records: Records) -> list[Part]:
-    """The zones of the first time; of those with the same points and cells and other values, the first."""
+    """The zones of the first time; zones that repeat points and cells count as later times."""
     times = [part.zone.head.get("SOLUTIONTIME") for part in parts]
     known = sorted({_number(time) for time in times if time is not None})
     if len(known) > 1:
@@ -100,7 +101,7 @@ def _axes(records: Records, parts: Sequence[Part]) -> list[int]:
         axis = AXIS.get(re.sub(r"[\[(].*|[\s_-]", "", name).lower())
         if axis is not None:
             found.setdefault(axis, number)
-    need = max({"vertex": 1, "line": 1, "hexahedron": 3, "tetra": 3}.get(part.kind, 2) for part in parts)
+    need = max(max(1, dimension(part.kind)) for part in parts)
     if len(found) >= need:
         return [found[axis] for axis in sorted(found)]
     most = min(len(records.variables), 3 if need == 3 else 2)

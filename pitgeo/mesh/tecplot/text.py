@@ -1,4 +1,4 @@
-"""Records of an ASCII Tecplot file: variables, and zones as a head of key and value with numbers after it."""
+"""Records of an ASCII Tecplot file: variables, and zones with a head of keys and values and a body of numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.gmsh.words import reals
 from pitgeo.mesh.names import read_text
 from pitgeo.mesh.notes import Note
+from pitgeo.mesh.text_numbers import reals
 
 RECORD = re.compile(
     r"^[ \t]*(TITLE|FILETYPE|VARIABLES|ZONE|TEXT|GEOMETRY|CUSTOMLABELS|DATASETAUXDATA|VARAUXDATA|USERREC)\b",
@@ -62,7 +62,7 @@ class Records:
 
 
 def read_records(path: Path) -> Records:
-    """Take a file apart.
+    """Split a file into its records.
 
     Raises:
         ValueError: If it is binary, or not as the format says; the message names the line.

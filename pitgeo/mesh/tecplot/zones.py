@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import known_width
+from pitgeo.mesh.cells import grid_cells
 from pitgeo.mesh.tecplot.text import Zone, numbers
+from pitgeo.mesh.text_numbers import wholes
 
 Numbers = NDArray[np.int64]
 
@@ -21,7 +24,6 @@ KINDS = {
     "TETRAHEDRON": "tetra",
     "BRICK": "hexahedron",
 }
-SIZES = {"line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8}
 TYPES = {"LONGINT": np.int32, "SHORTINT": np.int16, "BYTE": np.uint8, "BIT": np.uint8}
 """Types of variables that are whole numbers; the others are read as float64."""
 
@@ -56,14 +58,13 @@ def read_zone(zone: Zone, title: str, variables: Sequence[str], before: Sequence
         shape = (len(values) // max(1, len(own)), 1, 1)
     if is_ordered:
         size = int(np.prod(shape))
-        nodes = _grid(shape)
-        kind = ("vertex", "line", "quad", "hexahedron")[sum(axis > 1 for axis in shape)]
+        kind, nodes = grid_cells(shape)
         wanted = 0
     else:
         size = _count(head, ("N", "NODES"), None)
         rows = _count(head, ("E", "ELEMENTS"), None)
-        wanted = 0 if "CONNECTIVITYSHAREZONE" in head else rows * SIZES[kind]
-        nodes = np.zeros((rows, SIZES[kind]), np.int64)
+        nodes = np.zeros((rows, known_width(kind)), np.int64)
+        wanted = 0 if "CONNECTIVITYSHAREZONE" in head else nodes.size
     sizes = [len(nodes) if number in centered else size for number in own]
     total = sum(sizes) + wanted
     faces = _count(head, ("FACENEIGHBORCONNECTIONS",), 0)
@@ -79,7 +80,7 @@ def read_zone(zone: Zone, title: str, variables: Sequence[str], before: Sequence
     else:
         columns = list(values[: sum(sizes)].reshape(size, len(own)).T)
     if wanted:
-        nodes = _whole(values[sum(sizes) : total], "nodes of cells").reshape(nodes.shape) - 1
+        nodes = wholes(values[sum(sizes) : total], "numbers as nodes of cells").reshape(nodes.shape) - 1
     elif not is_ordered:
         nodes = _source(head["CONNECTIVITYSHAREZONE"], before, "CONNECTIVITYSHAREZONE").nodes
     if nodes.size and (nodes.min() < 0 or nodes.max() >= size):
@@ -124,7 +125,7 @@ def _count(head: dict[str, str], keys: Sequence[str], otherwise: int | None) -> 
 
 
 def _is_block(zone: Zone, variables: int, size: int, centered: set[int]) -> bool:
-    """Whether each variable stands in one piece; where the head does not say, lines with one point each tell."""
+    """Whether the packing is BLOCK; without a word in the head, lines of one point each mean POINT."""
     packing = (zone.head.get("DATAPACKING") or zone.head.get("F") or "").upper().removeprefix("FE")
     if packing in ("POINT", "BLOCK"):
         return packing == "BLOCK"
@@ -173,34 +174,13 @@ def _source(text: str, before: Sequence[Part], key: str) -> Part:
     return before[number - 1]
 
 
-def _whole(values: NDArray[np.float64], what: str) -> Numbers:
-    if not np.array_equal(values, np.rint(values)):
-        raise ValueError(f"Expected whole numbers as {what} (got {values[values != np.rint(values)][0]})")
-    return values.astype(np.int64)
-
-
 def _typed(values: NDArray[np.float64], number: int, types: str) -> NDArray[Any]:
     names = [name for word in re.sub(r"[(),]", " ", types.upper()).split() for name in _repeated(word)]
     if number >= len(names) or names[number] not in TYPES:
         return values
-    return _whole(values, f"values of type {names[number]}").astype(TYPES[names[number]])
+    return wholes(values, f"numbers as values of type {names[number]}").astype(TYPES[names[number]])
 
 
 def _repeated(word: str) -> list[str]:
     count, star, name = word.partition("*")
     return [name] * int(count) if star and count.isdigit() else [word]
-
-
-def _grid(shape: tuple[int, ...]) -> Numbers:
-    """Cells between ordered points, the first axis fastest."""
-    places = np.arange(int(np.prod(shape))).reshape(shape[::-1]).squeeze()
-    low, high = slice(None, -1), slice(1, None)
-    if places.ndim == 0:
-        return np.zeros((1, 1), np.int64)
-    if places.ndim == 1:
-        corners = [places[low], places[high]]
-    else:
-        flat = [(low, low), (low, high), (high, high), (high, low)]
-        sides = [()] if places.ndim == 2 else [(low,), (high,)]
-        corners = [places[(*side, *corner)] for side in sides for corner in flat]
-    return np.stack([corner.ravel() for corner in corners], 1)

@@ -19,7 +19,7 @@ Part = tuple[str, Path]
 
 
 class Collection(NamedTuple):
-    """What a collection names.
+    """The content of a collection.
 
     Args:
         times: The times, increasing.
@@ -107,7 +107,7 @@ def read_single(path: Path, read: Callable[[Path], Mesh]) -> Mesh:
 
 
 def several(path: Path, steps: int) -> str:
-    """What to say where one mesh is wanted of a file of several times."""
+    """The message for a file of several times where one mesh is expected."""
     return (
         f"{path}: Expected one mesh (got a time series of {steps} steps); read it by pitgeo.mesh.read_series, or train "
         f"on it with data.meshes.series = 'file'"

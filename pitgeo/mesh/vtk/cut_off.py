@@ -1,4 +1,4 @@
-"""Files that end too early, of which readers return what is left, or whatever is in the memory behind it."""
+"""Detection of truncated files, of which readers return a part, or arbitrary memory content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STL_HEAD, STL_FACET = 84, 50
 
 
 def doubt_ply(path: Path, points: int, cells: int) -> str:
-    """Why what was read of a PLY file is not all of it; empty if it is.
+    """The reason why a PLY file was not read completely; empty if it was.
 
     Args:
         path: The file.
@@ -29,14 +29,14 @@ def doubt_ply(path: Path, points: int, cells: int) -> str:
     if head is None:
         return "it has no head of a PLY file"
     counts = {name: int(count) for name, count in re.findall(rb"^element\s+(\w+)\s+(\d+)", head.group(1), re.MULTILINE)}
-    for name, there, what in ((b"vertex", points, "points"), (b"face", cells, "faces")):
-        if counts.get(name, there) != there:
-            return f"its head says {counts[name]} {what}, and {there} are there"
+    for name, count, what in ((b"vertex", points, "points"), (b"face", cells, "faces")):
+        if counts.get(name, count) != count:
+            return f"its head says {counts[name]} {what}, and {count} are there"
     return ""
 
 
 def doubt_stl(path: Path) -> str:
-    """Why an STL file is not whole; empty if it is."""
+    """The reason why an STL file is incomplete; empty if it is complete."""
     content = path.read_bytes()
     if len(content) >= STL_HEAD:
         count = int.from_bytes(content[STL_HEAD - 4 : STL_HEAD], "little")
@@ -52,7 +52,7 @@ def doubt_stl(path: Path) -> str:
 
 
 def doubt_legacy(path: Path, first: Raw, read: Callable[[Path], Raw]) -> str:
-    """Why a legacy VTK file ends too early; empty if it does not.
+    """The reason why a legacy VTK file is truncated; empty if it is complete.
 
     VTK's reader takes what the memory holds for the numbers that are missing. So the file is read with more numbers
     after its end: if these become values, they were missing.

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from pitgeo.mesh.cell_types import VTK_TYPES
 from pitgeo.mesh.ghosts import without_ghosts
 from pitgeo.mesh.mesh import Mesh
-from pitgeo.mesh.names import each_once
+from pitgeo.mesh.names import decode, each_once
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.vtk import pyvista_extra as _vtk
-from pitgeo.mesh.vtk.texts import texts_from_vtk
 
 INNER = ("Internal", "internalMesh")
 """Names of blocks that are called as what they are in."""
@@ -32,7 +31,7 @@ ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6], 13: [0, 2, 1, 3, 5, 4]}
 
 
 def pyvista() -> Any:
-    """PyVista, which only files that meshio does not read need.
+    """The module PyVista, which is optional.
 
     Raises:
         ValueError: If it is not installed.
@@ -44,7 +43,7 @@ def pyvista() -> Any:
 
 
 def from_pyvista(data: Any) -> Mesh:
-    """A data set of PyVista or VTK as a mesh of pitgeo; its blocks are put together, and nothing of it is changed.
+    """Convert a data set of PyVista or VTK; its blocks are put together, and nothing of it is changed.
 
     Args:
         data: ``UnstructuredGrid``, ``PolyData``, ``ImageData``, ``StructuredGrid``, ``RectilinearGrid`` or
@@ -67,7 +66,7 @@ def from_pyvista(data: Any) -> Mesh:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[list[str]]:
-    """Keeps what VTK says, and gives its errors at the end."""
+    """Suppress VTK's output, and collect its errors."""
     errors: list[str] = []
     said = io.StringIO()
     logger = importlib.import_module("vtkmodules.vtkCommonCore").vtkLogger
@@ -94,8 +93,8 @@ def parts_of(data: Any, name: str = "") -> list[tuple[str, Any]]:
         key = importlib.import_module("vtkmodules.vtkCommonDataModel").vtkCompositeDataSet.NAME()
         found = []
         for number in range(data.GetNumberOfPartitionedDataSets()):
-            facts = data.GetMetaData(number) if data.HasMetaData(number) else None
-            own = facts.Get(key) if facts is not None and facts.Has(key) else ""
+            metadata = data.GetMetaData(number) if data.HasMetaData(number) else None
+            own = metadata.Get(key) if metadata is not None and metadata.Has(key) else ""
             found += parts_of(data.GetPartitionedDataSet(number), own or name)
         return found
     if data.IsA("vtkPartitionedDataSet"):
@@ -197,3 +196,24 @@ def _plain(vtk_type: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
             f"tetrahedra in ParaView"
         )
     return kind, nodes
+
+
+def texts_from_vtk(held: Any, notes: list[Note]) -> NDArray[np.str_]:
+    """The texts ``[n]`` or ``[n, components]`` of VTK's array; those that are no UTF-8 are decoded, and noted."""
+    values = [held.GetValue(k) for k in range(held.GetNumberOfValues())]
+    texts = [decode(value) if isinstance(value, bytes) else value for value in values]
+    odd = next(((value, text) for value, text in zip(values, texts, strict=True) if isinstance(value, bytes)), None)
+    if odd:
+        notes.append(Note("decoded", f"the text {odd[0]!r} is no UTF-8 and read as {odd[1]!r}"))
+    width = held.GetNumberOfComponents()
+    return np.array(texts, np.str_).reshape((-1, width) if width > 1 else (-1,))
+
+
+def texts_to_vtk(values: NDArray[np.str_], name: str) -> Any:
+    """VTK's array of texts ``[n]`` or ``[n, components]``."""
+    made = importlib.import_module("vtkmodules.vtkCommonCore").vtkStringArray()
+    made.SetName(name)
+    made.SetNumberOfComponents(values.shape[1] if values.ndim == 2 else 1)
+    for text in values.ravel().tolist():
+        made.InsertNextValue(text)
+    return made

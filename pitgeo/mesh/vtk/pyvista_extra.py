@@ -1,4 +1,4 @@
-"""VTK by way of PyVista, an extra that is imported where it is needed alone."""
+"""Import of PyVista, an optional dependency, only where it is needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def pyvista() -> Any:
-    """The module.
+    """The module PyVista.
 
     Raises:
         ImportError: If it is missing.

@@ -1,4 +1,4 @@
-"""Files that meshio does not read, by VTK's readers; PolyData files."""
+"""Reading by VTK's readers, and writing of files that meshio does not write."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.mesh.cell_types import VTK_TYPES
+from pitgeo.mesh.cell_types import VTK_NUMBERS
 from pitgeo.mesh.formats import endings_of
 from pitgeo.mesh.names import DECODED, is_misencoded, tidy_xml
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.pieces import join
 from pitgeo.mesh.raw import Raw
-from pitgeo.mesh.vtk.grids import ORDER, parts_of, pyvista, quiet, raw_of
-from pitgeo.mesh.vtk.texts import texts_to_vtk
+from pitgeo.mesh.vtk.grids import ORDER, parts_of, pyvista, quiet, raw_of, texts_to_vtk
 
 PIECES = (".vtu", ".pvtu", ".vtp", ".pvtp")
 """Endings of files that may hold, or name, several pieces of one grid."""
@@ -44,7 +43,7 @@ def read_vtk(path: Path) -> Raw:
 
 
 def read_with_errors(path: Path) -> tuple[Raw, list[str]]:
-    """What VTK makes of a file, and the errors that it found."""
+    """The content of a file as VTK reads it, and VTK's errors."""
     with tempfile.TemporaryDirectory() as folder, quiet() as errors:
         reader = _reader(tidy_xml(path, Path(folder)))
         grids = (_pieces if path.suffix.lower() in PIECES else _whole)(path, reader)
@@ -82,8 +81,8 @@ def _whole(path: Path, reader: Any) -> list[tuple[str, Any]]:
 def _times(reader: Any) -> tuple[float, ...]:
     """The times that a file holds, as its reader says."""
     key = importlib.import_module("vtkmodules.vtkCommonExecutionModel").vtkStreamingDemandDrivenPipeline.TIME_STEPS()
-    facts = reader.GetOutputInformation(0)
-    return tuple(facts.Get(key)) if facts is not None and facts.Has(key) else ()
+    metadata = reader.GetOutputInformation(0)
+    return tuple(metadata.Get(key)) if metadata is not None and metadata.Has(key) else ()
 
 
 def _pieces(path: Path, reader: Any) -> list[tuple[str, Any]]:
@@ -145,11 +144,10 @@ def _polydata(points: NDArray[np.float64], cells: list[tuple[str, NDArray[np.int
 
 
 def _grid(points: NDArray[np.float64], cells: list[tuple[str, NDArray[np.int64]]]) -> Any:
-    numbers = {kind: number for number, kind in VTK_TYPES.items()}
-    unknown = [kind for kind, _ in cells if kind not in numbers]
+    unknown = [kind for kind, _ in cells if kind not in VTK_NUMBERS]
     if unknown:
         raise ValueError(f".vtu does not hold {', '.join(unknown)} cells")
-    types = np.concatenate([np.full(len(nodes), numbers[kind], np.uint8) for kind, nodes in cells])
+    types = np.concatenate([np.full(len(nodes), VTK_NUMBERS[kind], np.uint8) for kind, nodes in cells])
     nodes = [_padded(nodes[:, ORDER[13]] if kind == "wedge" else nodes) for kind, nodes in cells]
     return pyvista().UnstructuredGrid(np.concatenate(nodes), types, points)
 

@@ -1,4 +1,4 @@
-"""The XML of an XDMF file, with what it includes and refers to put in its place."""
+"""The XML of an XDMF file, with includes and references resolved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP = re.compile(r"(//|/|^)(\*|[\w.-]+)((?:\[[^]]*\])*)")
 
 
 def read_document(path: Path) -> Element:
-    """The root of a file, without an ``xi:include`` or a ``Reference``; names of other files are whole paths.
+    """The root of a file with each ``xi:include`` and ``Reference`` resolved; names of files are absolute paths.
 
     Raises:
         ValueError: If it is no XML, or something that it refers to is not there.
@@ -25,7 +25,7 @@ def read_document(path: Path) -> Element:
 
 
 def find(root: Element, text: str) -> list[Element]:
-    """What a path of elements stands for: a small part of XPath, as XDMF files have it.
+    """The elements at a path, in the part of XPath that XDMF files use.
 
     Raises:
         ValueError: If the path holds something else.
@@ -106,7 +106,7 @@ class _Resolver:
         self.done: set[int] = set()
 
     def resolve(self, element: Element) -> None:
-        """Put in place what an element and those below it include and refer to."""
+        """Resolve the includes and references of an element and of all elements below it."""
         if id(element) in self.done:
             return
         if any(element is other for other in self.open):

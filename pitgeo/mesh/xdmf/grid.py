@@ -11,23 +11,23 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.mesh.cell_types import known_width, width
 from pitgeo.mesh.notes import Note
 from pitgeo.mesh.raw import Raw
 from pitgeo.mesh.xdmf.items import read_item
 
-# Number in mixed topologies, nodes, name here, and names in files.
 _TYPES = """
-1 1 vertex polyvertex | 2 2 line polyline | 3 0 polygon polygon | 4 3 triangle triangle
-5 4 quad quadrilateral | 6 4 tetra tetrahedron | 7 5 pyramid pyramid | 8 6 wedge wedge | 9 8 hexahedron hexahedron
-34 3 line3 edge_3 | 35 9 quad9 quadrilateral_9 quad_9 | 36 6 triangle6 triangle_6 tri_6
-37 8 quad8 quadrilateral_8 quad_8 | 38 10 tetra10 tetrahedron_10 tet_10 | 39 13 pyramid13 pyramid_13
-40 15 wedge15 wedge_15 | 41 18 wedge18 wedge_18 | 48 20 hexahedron20 hexahedron_20 hex_20
-49 24 hexahedron24 hexahedron_24 hex_24 | 50 27 hexahedron27 hexahedron_27 hex_27
-51 64 hexahedron64 hexahedron_64 hex_64 | 52 125 hexahedron125 hexahedron_125 hex_125
+1 vertex polyvertex | 2 line polyline | 3 polygon polygon | 4 triangle triangle | 5 quad quadrilateral
+6 tetra tetrahedron | 7 pyramid pyramid | 8 wedge wedge | 9 hexahedron hexahedron
+34 line3 edge_3 | 35 quad9 quadrilateral_9 quad_9 | 36 triangle6 triangle_6 tri_6 | 37 quad8 quadrilateral_8 quad_8
+38 tetra10 tetrahedron_10 tet_10 | 39 pyramid13 pyramid_13 | 40 wedge15 wedge_15 | 41 wedge18 wedge_18
+48 hexahedron20 hexahedron_20 hex_20 | 49 hexahedron24 hexahedron_24 hex_24 | 50 hexahedron27 hexahedron_27 hex_27
+51 hexahedron64 hexahedron_64 hex_64 | 52 hexahedron125 hexahedron_125 hex_125
 """.replace("\n", "|")
 _ROWS = [row.split() for row in _TYPES.split("|") if row.strip()]
-BY_NUMBER = {int(number): (kind, int(nodes)) for number, nodes, kind, *_ in _ROWS}
-BY_NAME = {name: int(number) for number, _, _, *names in _ROWS for name in names}
+BY_NUMBER = {int(number): kind for number, kind, *_ in _ROWS}
+"""Types by their numbers in mixed topologies."""
+BY_NAME = {name: int(number) for number, _, *names in _ROWS for name in names}
 
 Block = tuple[str, NDArray[np.int64], NDArray[np.int64]]
 """Type and nodes of cells, and the number in the file that each comes from."""
@@ -36,17 +36,17 @@ Content = tuple[Any, ...]
 
 
 def content(element: Element) -> Content:
-    """What an element and those below it hold, to be compared."""
+    """Content of an element and all elements below it, for comparison."""
     return tuple((part.tag, *sorted(part.items()), (part.text or "").strip()) for part in element.iter())
 
 
 def key_of(grid: Element) -> Content:
-    """Equal for grids on one mesh."""
+    """A key that is equal for grids on one mesh."""
     return tuple(content(part) for tag in ("Topology", "Geometry") for part in grid.findall(tag))
 
 
 def digest_of(grid: Element) -> bytes:
-    """Equal for grids whose points and cells are equal, wherever their arrays are.
+    """A digest that is equal for grids with equal points and cells.
 
     Raises:
         ValueError: If they cannot be read.
@@ -90,7 +90,7 @@ def read_grid(grids: Sequence[Element]) -> Raw:
 
 
 def _add(raw: Raw, part: Element, name: str, place: str, blocks: Sequence[Block]) -> None:
-    """Add a field, a set or a fact."""
+    """Add a field, a set, or a value of the whole mesh."""
     if part.get("ItemType") == "FiniteElementFunction":
         raise ValueError(
             f"{name!r} is a checkpoint of dolfin's XDMFFile.write_checkpoint, which holds coefficients, not values at "
@@ -195,14 +195,14 @@ def _blocks(grid: Element, points: int) -> list[Block]:
 
 def _uniform(topology: Element, kind: str, numbers: NDArray[np.int64]) -> Iterable[Block]:
     number = BY_NAME[kind]
-    nodes = BY_NUMBER[number][1]
+    nodes = width(BY_NUMBER[number]) or 1
     if number < 4:
-        nodes = int(topology.get("NodesPerElement") or (numbers.shape[1] if numbers.ndim == 2 else max(nodes, 1)))
+        nodes = int(topology.get("NodesPerElement") or (numbers.shape[1] if numbers.ndim == 2 else nodes))
     return [_block(number, _rows(numbers, nodes), 0)] if numbers.size else []
 
 
 def _rows(numbers: NDArray[Any], size: int) -> NDArray[Any]:
-    """Rows of a size, which flat arrays are cut into."""
+    """The numbers as rows of a size."""
     if numbers.ndim > 1 and numbers.shape[-1] != size:
         raise ValueError(f"there are rows of {numbers.shape[-1]} numbers in place of {size}")
     return numbers.reshape(-1, size)
@@ -210,7 +210,7 @@ def _rows(numbers: NDArray[Any], size: int) -> NDArray[Any]:
 
 def _block(number: int, nodes: NDArray[np.int64], first: int) -> Block:
     """Cells of one type and size; chains are cut into lines, and clouds into points."""
-    kind, source = BY_NUMBER[number][0], np.arange(first, first + len(nodes))
+    kind, source = BY_NUMBER[number], np.arange(first, first + len(nodes))
     size = nodes.shape[1]
     if kind == "vertex":
         return kind, nodes.reshape(-1, 1), source.repeat(size)
@@ -231,11 +231,9 @@ def _mixed(numbers: NDArray[np.int64], base: int) -> Iterator[Block]:
         number = words[place]
         if number not in BY_NUMBER:
             raise ValueError(f"cells of the type of number {number} are not read; save the file in ParaView as .vtu")
-        size = BY_NUMBER[number][1]
         place += 1
-        if number < 4:  # these have their number of nodes
-            size = words[place]
-            place += 1
+        size = known_width(BY_NUMBER[number]) if number > 3 else words[place]
+        place += number < 4  # these have their number of nodes
         row = words[place : place + size]
         if len(row) != size:
             raise ValueError("the list of mixed cells ends within a cell")

@@ -90,7 +90,7 @@ class XdmfFile:
 
     @contextlib.contextmanager
     def _errors(self, k: int) -> Iterator[None]:
-        """Name the file and the step in what grids say."""
+        """Add the file and the step to error messages of grids."""
         try:
             yield
         except ValueError as error:
@@ -98,7 +98,7 @@ class XdmfFile:
             raise ValueError(f"{self.path}{where}: Expected a grid that can be read (got: {error})") from error
 
     def _groups(self, k: int) -> list[Step]:
-        """The grids of a step by their meshes, which are those of every function.
+        """The grids of a step, grouped by mesh.
 
         Solvers write one mesh several times: where its arrays have other names, they are compared.
         """
@@ -121,7 +121,7 @@ class XdmfFile:
         return [[grid for _, grid in pairs] for pairs in groups.values()]
 
     def _timeline(self, grid: Element) -> Timeline:
-        """What a grid holds over time, its parts put together; grids without a mesh get the only one of the file."""
+        """The steps of a grid; a grid without a mesh gets the only mesh of the file."""
         name, kind = grid.get("Name", ""), grid.get("GridType", "Uniform").lower()
         if kind == "uniform":
             return Timeline(name, None, [[self._whole(grid)]])

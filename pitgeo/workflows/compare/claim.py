@@ -69,13 +69,13 @@ def claim(output: Path, settings: Settings, entries: Sequence[Entry]) -> list[Ru
     before = stored(output)
     known: dict[str, Any] = before.pop("entries", {})
     problems: dict[str, Any] = before.pop("problems", {})
-    facts = {
+    current = {
         "minutes": settings.budget.minutes,
         "epochs": settings.budget.epochs,
         "jobs": settings.jobs,
         "overrides": list(settings.overrides),
     }
-    if before and (keys := difference(before, facts)):
+    if before and (keys := difference(before, current)):
         raise ValueError(_refusal(output, "runs with these settings", f"others in {', '.join(keys)}"))
     configs, replaced = [], []
     for entry in entries:
@@ -105,7 +105,7 @@ def claim(output: Path, settings: Settings, entries: Sequence[Entry]) -> list[Ru
         }
         configs.append(config)
     _forget(output, replaced)
-    write_json(output / "settings.json", {**facts, "problems": problems, "entries": known})
+    write_json(output / "settings.json", {**current, "problems": problems, "entries": known})
     return configs
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from pitgeo.config.config import RunConfig, load_config
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.machine import machine
-from pitgeo.training.checkpoint_io import write_atomic
 from pitgeo.workflows.compare.comparison import format_comparison, to_csv
 from pitgeo.workflows.compare.entry import Entry
 from pitgeo.workflows.compare.harness import Harness, errors_of

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from pitgeo.evaluation.evaluation import write_json
-from pitgeo.training.checkpoint_io import write_atomic
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.workflows.compare.claim import alone, claim, read_table, stored
 from pitgeo.workflows.compare.entry import Entry
 from pitgeo.workflows.compare.process import TrainingError, epoch_errors, epoch_seconds, train_once

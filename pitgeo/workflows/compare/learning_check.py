@@ -45,8 +45,8 @@ def run_learning_check(
     for points in ("random", "grid"):
         if not left and points == "grid":
             break
-        where = replace(settings, overrides=(*settings.overrides, f'data.smoothing.points="{points}"'))
-        found = run_compare(config, model_variants([CONTROL, *left]), output / points, where)["table"]
+        own = replace(settings, overrides=(*settings.overrides, f'data.smoothing.points="{points}"'))
+        found = run_compare(config, model_variants([CONTROL, *left]), output / points, own)["table"]
         table = {row["variant"]: row for row in found}
         refused = [name for name in left if "regular grid" in table[name].get("reason", "")]
         names = [CONTROL, *left] if points == "grid" else [CONTROL, *(name for name in left if name not in refused)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pitgeo.config.config import ConfigError, read_toml
+from pitgeo.config.toml import ConfigError, read_toml
 from pitgeo.models.registry import MODELS
 
 Variants = dict[str, tuple[str, ...]]

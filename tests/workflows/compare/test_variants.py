@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pitgeo.config.config import ConfigError, load_config
+from pitgeo.config.config import load_config
+from pitgeo.config.toml import ConfigError
 from pitgeo.models.registry import MODELS
 from pitgeo.workflows.compare import model_variants, read_variants
 

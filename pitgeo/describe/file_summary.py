@@ -1,4 +1,4 @@
-"""What is kept of one mesh file: a few numbers, so that a set of any size fits in memory."""
+"""Summary of one mesh file: a few numbers, so that a set of any size fits in memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pitgeo.describe.cells import CellFlaws, flaws
-from pitgeo.describe.orientation import Orientation, orientation
+from pitgeo.describe.cells import CellFlaws, Orientation, flaws, orientation
 from pitgeo.describe.roles import Role, role_of
 from pitgeo.geometry.boundary import is_mark
 from pitgeo.geometry.sets import in_set
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
+from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.pieces import PIECE
-from pitgeo.mesh.twins import first_of
 from pitgeo.mesh.writing import refusal
 
 Place = Literal["points", "cells", "mesh"]
@@ -31,7 +30,7 @@ COMPONENTS = 9
 
 
 @dataclass(frozen=True)
-class FieldFacts:
+class FileField:
     """One field in one file.
 
     Args:
@@ -69,7 +68,7 @@ class FieldFacts:
 
 
 @dataclass(frozen=True)
-class SeriesFacts:
+class FileSeries:
     """The steps of a time series.
 
     Args:
@@ -93,8 +92,8 @@ class SeriesFacts:
 
 
 @dataclass(frozen=True)
-class MeshFacts:
-    """One file.
+class FileSummary:
+    """The summary of one file.
 
     Args:
         label: Its name in messages.
@@ -134,13 +133,13 @@ class MeshFacts:
     repeated: int
     flaws: CellFlaws
     orientation: Orientation
-    fields: tuple[FieldFacts, ...]
+    fields: tuple[FileField, ...]
     sets: tuple[tuple[Place, str], ...]
     mesh_digest: bytes
     digest: bytes
     refusal: str = ""
     parts: frozenset[str] = frozenset()
-    series: SeriesFacts | None = None
+    series: FileSeries | None = None
 
     @property
     def extent(self) -> float:
@@ -148,8 +147,8 @@ class MeshFacts:
         return float(np.linalg.norm(np.subtract(self.high, self.low)))
 
 
-def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
-    """Look at a mesh once.
+def summarize_mesh(mesh: Mesh, path: Path, label: str) -> FileSummary:
+    """Summarize a mesh.
 
     Raises:
         ValueError: If blocks of cells have a field with different numbers of components.
@@ -167,8 +166,8 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
         is_plain = values.dtype.kind in "fiubc"
         whole.update(repr((place, name, values.shape, str(values.dtype))).encode())
         whole.update(np.ascontiguousarray(values).data if is_plain else repr(values.tolist()).encode())
-        fields.append(replace(field_facts(place, name, values), role=role_of(mesh, place, name, values)))
-    return MeshFacts(
+        fields.append(replace(summarize_field(place, name, values), role=role_of(mesh, place, name, values)))
+    return FileSummary(
         label=label,
         suffix=path.suffix.lower(),
         dimension=points.shape[1],
@@ -192,11 +191,11 @@ def mesh_facts(mesh: Mesh, path: Path, label: str) -> MeshFacts:
     )
 
 
-def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
-    """Look at the values ``[count, components]`` of a field once."""
+def summarize_field(place: Place, name: str, values: NDArray[Any]) -> FileField:
+    """Summarize the values ``[count, components]`` of a field."""
     count, components = values.shape
     if values.dtype.kind not in "fiub":
-        return FieldFacts(place, name, components, str(values.dtype), is_number=False, count=count)
+        return FileField(place, name, components, str(values.dtype), is_number=False, count=count)
     numbers = values.reshape(-1, 1) if components > COMPONENTS else values
     bad = ~np.isfinite(values).all(1)
     low, high = numbers, numbers
@@ -205,7 +204,7 @@ def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
         low, high = np.where(finite, numbers, np.inf), np.where(finite, numbers, -np.inf)
     range_ = [(float(low_), float(high_)) for low_, high_ in zip(low.min(0), high.max(0), strict=True)]
     is_known = all(low_ <= high_ for low_, high_ in range_)  # a component of NaN alone has no range
-    return FieldFacts(
+    return FileField(
         place=place,
         name=name,
         components=components,
@@ -220,7 +219,7 @@ def field_facts(place: Place, name: str, values: NDArray[Any]) -> FieldFacts:
 
 
 def fields_of(mesh: Mesh) -> Iterator[tuple[Place, str, NDArray[Any]]]:
-    """Every field as ``[count, components]``, one after the other; those without a value are left out."""
+    """Every field as ``[count, components]``; fields without a value are left out."""
     for name, values in mesh.point_data.items():
         yield "points", name, np.asarray(values).reshape(len(mesh.points), -1)
     for name, blocks in mesh.cell_data.items():

@@ -1,4 +1,4 @@
-"""Numbers and texts of a whole mesh in XDMF files, which meshio does not write."""
+"""Writing of whole-mesh numbers and texts to XDMF files, which meshio lacks."""
 
 from __future__ import annotations
 

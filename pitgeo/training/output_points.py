@@ -1,4 +1,4 @@
-"""Means and counts over the points of every sample of a batch."""
+"""Output points of a batch: drawn at random, averaged over, counted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,36 @@ from torch import Tensor
 from torch_geometric.utils import segment
 
 from pitgeo.data import PointData
+
+
+def draw_query_points(batch: PointData, most: int) -> Tensor | None:
+    """Numbers of output points, at most so many of every sample, all subsets of a sample equally likely.
+
+    They come from torch's generator of the CPU, whose state a checkpoint holds. Samples on one shared mesh get the same
+    points.
+
+    Args:
+        batch: The samples.
+        most: Points of a sample; one with no more than these is taken whole, and uses up no random numbers.
+
+    Returns:
+        Increasing numbers ``[m]`` among the output points of the batch; ``None`` where all samples are taken whole.
+
+    Example:
+        >>> sample = PointData(pos=torch.rand(100, 2))
+        >>> draw_query_points(sample, 30).shape, draw_query_points(sample, 100)
+        (torch.Size([30]), None)
+    """
+    pos, numbers = batch.points("output")
+    counts = [len(pos)] if numbers is None else torch.bincount(numbers, minlength=batch.samples).tolist()
+    if max(counts) <= most:
+        return None
+    parts, start = [], 0
+    for count in counts:
+        chosen = torch.arange(count) if count <= most else torch.randperm(count)[:most].sort().values
+        parts.append(chosen + start)
+        start += count
+    return torch.cat(parts).to(pos.device)
 
 
 def averaged(values: Tensor, data: PointData, scalars: int, rows: Tensor | None) -> Tensor:

@@ -24,7 +24,7 @@ from pitgeo.measures.relative_error import relative_error
 from pitgeo.models import FNO
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.training import FORMAT, InterruptionError, OperatorModule, fit, read_checkpoint
-from pitgeo.training.query_points import draw_query_points
+from pitgeo.training.output_points import draw_query_points
 
 SIZES = (6, 4, 9)
 MOST = 4
@@ -51,7 +51,7 @@ def module(
     model: nn.Module | None = None, targets: int = 2, loss: str = "relative_l1", **others: Any
 ) -> OperatorModule:
     reference = {"mean": [1.5] * targets, "variation": [0.3 + 0.1 * number for number in range(targets)]}
-    others.setdefault("facts", {"format": FORMAT, "config": {}, "reference": reference})
+    others.setdefault("metadata", {"format": FORMAT, "config": {}, "reference": reference})
     options = {"query_points": MOST, "device": "cpu", "loss": loss, **others.pop("options", {})}
     scaling = others.pop("scaling", None) or Scaling(torch.full((targets,), 1.5), torch.full((targets,), 0.3))
     return OperatorModule(

@@ -16,7 +16,7 @@ CHILD = "PITGEO_PROCESS"
 
 
 @dataclass(frozen=True)
-class Place:
+class DistributedContext:
     """One process among those that train together.
 
     Args:
@@ -52,8 +52,8 @@ class Place:
         return self.world // self.local_world
 
 
-def find_place(training: TrainingConfig) -> Place:
-    """The place of this process by the environment that its launcher made.
+def find_context(training: TrainingConfig) -> DistributedContext:
+    """The context of this process by the environment that its launcher made.
 
     Started by torchrun, a configuration of one device takes as many processes as torchrun started.
 
@@ -69,7 +69,7 @@ def find_place(training: TrainingConfig) -> Place:
                 f"Expected every training of a script to take as many processes as its first with several, {world} "
                 f"(got {wanted}); train with other numbers of devices in scripts of their own"
             )
-        return Place(rank, world, rank, world, 0, "pitgeo", port=port, parent=parent)
+        return DistributedContext(rank, world, rank, world, 0, "pitgeo", port=port, parent=parent)
     if "TORCHELASTIC_RUN_ID" in env:
         world, local_world = int(env["WORLD_SIZE"]), int(env["LOCAL_WORLD_SIZE"])
         if wanted not in (1, world) or (wanted > 1 and training.devices != local_world):
@@ -78,12 +78,12 @@ def find_place(training: TrainingConfig) -> Place:
                 f"started (got {training.devices} and {training.nodes}); leave both at 1 to take what it starts"
             )
         if world == 1:
-            return Place()
+            return DistributedContext()
         rank, local_rank, node = int(env["RANK"]), int(env["LOCAL_RANK"]), int(env["GROUP_RANK"])
         address, port = env["MASTER_ADDR"], int(env["MASTER_PORT"])
-        return Place(rank, world, local_rank, local_world, node, "torchrun", address, port)
+        return DistributedContext(rank, world, local_rank, local_world, node, "torchrun", address, port)
     if wanted == 1:
-        return Place()
+        return DistributedContext()
     tasks = int(env.get("SLURM_STEP_NUM_TASKS", "1"))  # of srun: a batch script that goes without is one process
     if tasks > 1:
         return _slurm(training, tasks)
@@ -92,18 +92,18 @@ def find_place(training: TrainingConfig) -> Place:
             f"Expected torchrun or srun to start the processes on {training.nodes} machines (got none of them); see "
             f"docs/devices.md"
         )
-    return Place(0, wanted, 0, wanted, 0, "pitgeo")
+    return DistributedContext(0, wanted, 0, wanted, 0, "pitgeo")
 
 
 def require_one_process(training: TrainingConfig, purpose: str, advice: str) -> None:
     """Raise a ``ValueError`` where a configuration or a launcher asks for several processes."""
-    if (world := find_place(training).world) > 1:
+    if (world := find_context(training).world) > 1:
         raise ValueError(
             f"Expected one process, training.devices = training.nodes = 1, {purpose} (got {world}); {advice}"
         )
 
 
-def _slurm(training: TrainingConfig, tasks: int) -> Place:
+def _slurm(training: TrainingConfig, tasks: int) -> DistributedContext:
     env = os.environ
     nodes = int(env.get("SLURM_STEP_NUM_NODES", "1"))
     if (training.devices * training.nodes, training.nodes) != (tasks, nodes):
@@ -115,19 +115,19 @@ def _slurm(training: TrainingConfig, tasks: int) -> Place:
     address = env.get("MASTER_ADDR") or SLURMEnvironment.resolve_root_node_address(hosts)
     port = int(env.get("MASTER_PORT") or 15000 + int(env.get("SLURM_JOB_ID", "0")) % 10000)
     rank, local_rank, node = int(env["SLURM_PROCID"]), int(env["SLURM_LOCALID"]), int(env["SLURM_NODEID"])
-    return Place(rank, tasks, local_rank, training.devices, node, "slurm", address, port)
+    return DistributedContext(rank, tasks, local_rank, training.devices, node, "slurm", address, port)
 
 
-class PlaceEnvironment(ClusterEnvironment):
-    """A place in Lightning's terms; the processes are there already.
+class ContextEnvironment(ClusterEnvironment):
+    """A context in Lightning's terms; the processes are there already.
 
     Args:
-        place: The place.
+        context: The context.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, context: DistributedContext) -> None:
         super().__init__()
-        self.place = place
+        self.context = context
 
     @property
     def creates_processes_externally(self) -> bool:
@@ -137,12 +137,12 @@ class PlaceEnvironment(ClusterEnvironment):
     @property
     def main_address(self) -> str:
         """Host name of the first process."""
-        return self.place.address
+        return self.context.address
 
     @property
     def main_port(self) -> int:
         """Where it listens."""
-        return self.place.port
+        return self.context.port
 
     @staticmethod
     def detect() -> bool:
@@ -151,22 +151,22 @@ class PlaceEnvironment(ClusterEnvironment):
 
     def world_size(self) -> int:
         """Processes."""
-        return self.place.world
+        return self.context.world
 
     def set_world_size(self, size: int) -> None:
         """It is set."""
 
     def global_rank(self) -> int:
         """The number of this process."""
-        return self.place.rank
+        return self.context.rank
 
     def set_global_rank(self, rank: int) -> None:
         """It is set."""
 
     def local_rank(self) -> int:
         """Its number on its machine."""
-        return self.place.local_rank
+        return self.context.local_rank
 
     def node_rank(self) -> int:
         """The number of its machine."""
-        return self.place.node
+        return self.context.node
