@@ -101,7 +101,7 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
             known[name] = {
                 "title": WORKS[name].title,
                 "settings": asdict(settings),
-                "ways": {way: _summary(found) for way, found in runs.items()},
+                "ways": {way: _summary(measured) for way, measured in runs.items()},
                 "machine": machine(),
                 "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
                 "versions": versions(),

@@ -172,9 +172,9 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
     partner[order] = np.roll(order, 1)  # never the sample itself
     is_shared = all(same_points(chosen[0], sample) for sample in chosen)
     local = {field.name for field in predictor.table.inputs if field.within and field.categories is None}
-    found, own = {}, appraised.errors(numbers)
-    for name, here in channels.items():
-        values = [sample.x[:, here] for sample in chosen]
+    changes, own = {}, appraised.errors(numbers)
+    for name, columns in channels.items():
+        values = [sample.x[:, columns] for sample in chosen]
         places = [(value != 0).any(1, True) for value in values] if name in local and not is_shared else []
         if not all(bool(place.any()) for place in places):
             continue
@@ -184,10 +184,10 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
             continue
         if all(torch.equal(value[:1] if not is_shared else value, values[0][: len(value)]) for value in values):
             continue
-        given = [values[partner[n]] for n in range(count)]
+        permuted = [values[partner[n]] for n in range(count)]
         if places:
-            given = [torch.where(place, value, 0.0) for place, value in zip(places, given, strict=True)]
-        mixed = [_with(sample, here, value) for sample, value in zip(chosen, given, strict=True)]
+            permuted = [torch.where(place, value, 0.0) for place, value in zip(places, permuted, strict=True)]
+        mixed = [_with(sample, columns, value) for sample, value in zip(chosen, permuted, strict=True)]
         try:
             data = _in_place_of(samples, mixed)
             predictions = predict_samples(predictor, data, predictor.config.training.batch_size, False)
@@ -195,8 +195,8 @@ def influences(predictor: Predictor, appraised: Appraised, seconds: float) -> di
             log.debug("No influence of %r was found: %s", name, error)
             continue
         predictions = [known(prediction, sample) for prediction, sample in zip(predictions, mixed, strict=True)]
-        found[name] = Influence(appraised.measured(predictions, numbers).order() - own)
-    return found
+        changes[name] = Influence(appraised.measured(predictions, numbers).order() - own)
+    return changes
 
 
 def _measured(control: Control, training: TrainingSet, appraised: Appraised, numbers: Sequence[int]) -> Measures | None:

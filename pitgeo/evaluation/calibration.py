@@ -54,8 +54,8 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
     samples = options.split_samples("validation", progress) if options.counts()[1] else None
     if samples is None or len(samples) == 0:
         return Calibration((1.0,) * len(ensemble.targets))
-    found = _assess(ensemble, samples, Calibration(), progress)
-    return Calibration(tuple(ratio if ratio else 1.0 for ratio in map(_ratio, found.columns())), len(samples))
+    assessed = _assess(ensemble, samples, Calibration(), progress)
+    return Calibration(tuple(ratio if ratio else 1.0 for ratio in map(_ratio, assessed.columns())), len(samples))
 
 
 def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", progress: bool = True) -> dict[str, Any]:
@@ -80,9 +80,9 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
     samples = read_split(ensemble.data_options, config.data.name, split, progress)
     labels = samples.targets or tuple(ensemble.targets)
     start = time.perf_counter()
-    found = _assess(ensemble, samples, calibration, progress)
+    assessed = _assess(ensemble, samples, calibration, progress)
     seconds = time.perf_counter() - start
-    columns = dict(zip(labels, found.columns(), strict=True))
+    columns = dict(zip(labels, assessed.columns(), strict=True))
     shares = {label: [column.share(level) for level in LEVELS] for label, column in columns.items()}
     expected = [math.erf(level / math.sqrt(2)) for level in LEVELS]
     result = {
@@ -99,7 +99,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             "method": "root mean square of the error over that of the spread, all points of the validation samples",
             "factors": dict(zip(ensemble.targets, calibration.factors or (1.0,) * len(ensemble.targets), strict=True)),
         },
-        "errors": _with_members(found.measures.result(), [member.result() for member in found.member_measures]),
+        "errors": _with_members(assessed.measures.result(), [member.result() for member in assessed.member_measures]),
         "spread": {
             label: {
                 "within_1": column.share(1.0),
@@ -110,7 +110,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             for label, column in columns.items()
         },
         "reliability": {"spreads": list(LEVELS), "expected": expected, "observed": shares},
-        **_verdict(ensemble, samples, found, {label: _ratio(column) for label, column in columns.items()}),
+        **_verdict(ensemble, samples, assessed, {label: _ratio(column) for label, column in columns.items()}),
         "prediction_seconds": round(seconds, 3),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "versions": versions(),
@@ -156,9 +156,9 @@ def format_ensemble(result: dict[str, Any]) -> str:
         f"{'target':{width}}  {'error':11}  {'mean of members':>15}  {'their mean':>11}",
     ]
     for target, numbers in result["errors"].items():
-        found = numbers["relative_l2"]
-        alone = None if None in found["members"] else statistics.fmean(found["members"])
-        first, second = ("-" if value is None else f"{value:.5f}" for value in (alone, found["mean"]))
+        error = numbers["relative_l2"]
+        alone = None if None in error["members"] else statistics.fmean(error["members"])
+        first, second = ("-" if value is None else f"{value:.5f}" for value in (alone, error["mean"]))
         lines.append(f"{target:{width}}  {heading('relative_l2'):11}  {first:>15}  {second:>11}")
     known_on = result["calibration"]["samples"]
     how = f"calibrated on {known_on} validation samples" if known_on else "not calibrated, without validation samples"
@@ -198,7 +198,7 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Assessed:
     """The predictions of the members for the samples of a split."""
 
     means: list[Tensor]
@@ -221,7 +221,7 @@ class _Found:
         return _Column(errors, spreads)
 
 
-def _assess(ensemble: Ensemble, samples: Samples, calibration: Calibration, progress: bool) -> _Found:
+def _assess(ensemble: Ensemble, samples: Samples, calibration: Calibration, progress: bool) -> _Assessed:
     """Predictions by one member after the other; only sums over the members are kept."""
     size = ensemble.config.training.batch_size
     moments = [Moments() for _ in range(len(samples))]
@@ -234,7 +234,7 @@ def _assess(ensemble: Ensemble, samples: Samples, calibration: Calibration, prog
             moment.add(prediction)
         member_measures.append(measure_samples(ensemble, samples, predictions))
     means = [moment.mean for moment in moments]
-    return _Found(
+    return _Assessed(
         means,
         [calibration.scale(moment.spread, len(ensemble.targets)) for moment in moments],
         truths,
@@ -252,9 +252,11 @@ def _with_members(errors: dict[str, Any], members: list[dict[str, Any]]) -> dict
     return errors
 
 
-def _verdict(ensemble: Ensemble, samples: Samples, found: _Found, ratios: dict[str, float | None]) -> dict[str, Any]:
+def _verdict(
+    ensemble: Ensemble, samples: Samples, assessed: _Assessed, ratios: dict[str, float | None]
+) -> dict[str, Any]:
     """The comparison of the ensemble mean with controls, and the verdict on it and on the spread."""
-    appraised = Appraised(ensemble, ensemble.data_options, samples, found.means)
+    appraised = Appraised(ensemble, ensemble.data_options, samples, assessed.means)
     rivals, numbers, controls = compare(appraised)
     spread = {label: ratio for label, ratio in ratios.items() if ratio}
     own = verdict(ensemble.config.model.name, appraised.errors(numbers), rivals, calibration=spread)

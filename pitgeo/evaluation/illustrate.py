@@ -100,8 +100,8 @@ def _meshes(samples: Samples, chosen: dict[str, int], axes: int) -> dict[int, Me
     """Meshes to draw on: those of mesh files, or lines in the plane, whose values are read over their length."""
     if samples.table is None and axes != 2:
         return {}
-    found = {number: samples.mesh(number) for number in {*chosen.values()}}
-    meshes = {number: mesh for number, mesh in found.items() if mesh is not None}
+    drawable = {number: samples.mesh(number) for number in {*chosen.values()}}
+    meshes = {number: mesh for number, mesh in drawable.items() if mesh is not None}
     kinds = {kind for mesh in meshes.values() for kind, _ in mesh.cells}
     is_curve = bool(kinds) and all(kind.startswith("line") for kind in kinds)
     return meshes if samples.table is not None or is_curve else {}

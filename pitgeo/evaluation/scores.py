@@ -71,20 +71,20 @@ def measure_samples(
     predictor: MeshPredictor, samples: Samples, predictions: Sequence[Tensor], numbers: Sequence[int] | None = None
 ) -> Measures:
     """Errors of predictions for the samples of a data set, or for those of some numbers, in their order."""
-    found = predictor.measures()
+    measures = predictor.measures()
     for number, prediction in zip(range(len(samples)) if numbers is None else numbers, predictions, strict=True):
         sample = samples[number]
         name = samples.name(number) or f"sample {int(sample.get('sample_id', number))}"
         pos = sample.x if samples.physical else sample.points("output")[0]
-        found.add(name, sample.y, prediction, sample.get("y_mask"), pos)
-    return found
+        measures.add(name, sample.y, prediction, sample.get("y_mask"), pos)
+    return measures
 
 
 def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:
     """For every target, the numbers of the samples in which it is zero up to rounding."""
-    module, found = predictor.module, dict[str, list[int]]()
+    module, at_rest_in = predictor.module, dict[str, list[int]]()
     if module.typical is None:
-        return found
+        return at_rest_in
     labels = samples.targets or predictor.targets
     for number in range(len(samples)):
         sample = samples[number]
@@ -93,5 +93,5 @@ def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:
         rests = at_rest(sample.y, module.typical.cpu().repeat(steps), groups)
         for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
             if is_at_rest:
-                found.setdefault(label, []).append(int(sample.get("sample_id", number)))
-    return found
+                at_rest_in.setdefault(label, []).append(int(sample.get("sample_id", number)))
+    return at_rest_in

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pitgeo.evaluation.plots import MeshSample, cells, mesh_fields, meshes, space
-from pitgeo.evaluation.plots.chains import chains
+from pitgeo.evaluation.plots.arcs import chains
 from pitgeo.mesh import Mesh, read_mesh
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"

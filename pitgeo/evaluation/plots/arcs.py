@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pitgeo.evaluation.plots.chains import Chain
 from pitgeo.evaluation.plots.drawn import DrawnField
 from pitgeo.evaluation.plots.grid import PAD, Grid
 from pitgeo.evaluation.plots.style import BLUE, FIELD_COLORS, GREY, ORANGE, bar_label, color_bar, tidy, wrapped
 
 BELOW = 0.45
 """Inches below axes, for their numbers and labels."""
+
+
+class Chain(NamedTuple):
+    """Points one after the other, and the segments between them.
+
+    Args:
+        points: Numbers of points ``[K]``; the first is also the last of a closed curve.
+        segments: Numbers of segments ``[K - 1]``.
+    """
+
+    points: NDArray[np.int64]
+    segments: NDArray[np.int64]
+
+
+def chains(segments: NDArray[np.int64]) -> list[Chain] | None:
+    """The curves that the segments form, or ``None`` if more than two segments meet at a point.
+
+    Open curves begin at the end with the lower number, closed curves at their point of lowest number and with its
+    first segment.
+
+    Args:
+        segments: Both ends of every segment ``[S, 2]``.
+    """
+    neighbors: dict[int, list[tuple[int, int]]] = {}
+    for number, (start, end) in enumerate(segments.tolist()):
+        neighbors.setdefault(start, []).append((end, number))
+        neighbors.setdefault(end, []).append((start, number))
+    if any(len(ends) > 2 for ends in neighbors.values()):
+        return None
+    curves, used = [], np.zeros(len(segments), bool)
+    for start in sorted(neighbors, key=lambda point: (len(neighbors[point]), point)):  # ends come first
+        points, numbers = [start], []
+        while (step := next((pair for pair in neighbors[points[-1]] if not used[pair[1]]), None)) is not None:
+            used[step[1]] = True
+            points.append(step[0])
+            numbers.append(step[1])
+        if numbers:
+            curves.append(Chain(np.asarray(points), np.asarray(numbers)))
+    return curves
 
 
 class Curves:

@@ -36,15 +36,15 @@ def largest_cells(mesh: Mesh) -> tuple[int, list[Block]]:
     Raises:
         ValueError: If the mesh has cells of a kind without a picture.
     """
-    found: list[tuple[int, Block]] = []
+    blocks: list[tuple[int, Block]] = []
     start = 0
     for kind, nodes in mesh.cells:
         dimension, vtk, corners = _family(kind, nodes.shape[1], mesh)
         numbers = np.arange(start, start + len(nodes))
-        found.append((dimension, Block(vtk, nodes[:, list(corners)], numbers)))
+        blocks.append((dimension, Block(vtk, nodes[:, list(corners)], numbers)))
         start += len(nodes)
-    highest = max((dimension for dimension, _ in found), default=0)
-    return highest, [block for dimension, block in found if dimension == highest and highest > 0]
+    highest = max((dimension for dimension, _ in blocks), default=0)
+    return highest, [block for dimension, block in blocks if dimension == highest and highest > 0]
 
 
 def triangles(blocks: list[Block]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

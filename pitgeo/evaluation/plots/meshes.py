@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pitgeo.evaluation.plots.arcs import Curves
-from pitgeo.evaluation.plots.chains import chains
+from pitgeo.evaluation.plots.arcs import Curves, chains
 from pitgeo.evaluation.plots.drawn import DrawnField, MeshSample
 from pitgeo.evaluation.plots.grid import Grid
 from pitgeo.evaluation.plots.panels import Plane, Space

@@ -117,9 +117,9 @@ def wrapped(text: str, letters: int = 26, lines: int = 2) -> str:
 
 def bar_label(name: str, power: str, letters: int, lines: int) -> str:
     """The label of a colour bar, broken into lines: a name that is too long is cut, the power of ten stays whole."""
-    found = wrapped(name + power, letters, lines)
-    if found.endswith(power.strip()):
-        return found
+    label = wrapped(name + power, letters, lines)
+    if label.endswith(power.strip()):
+        return label
     if lines == 1:
         return wrapped(name, max(letters - len(power), 4), 1) + power
     return f"{wrapped(name, letters, lines - 1)}\n{power.strip()}"
