@@ -1,4 +1,8 @@
-"""The definition of distance, on periodic domains too; the only one."""
+"""Distances in attention weights and graphs, on periodic domains too: their only definition.
+
+Faster forms of the same distance are in :mod:`pitgeo.nn.kernels.fused` and :mod:`pitgeo.nn.kernels.expansion` (layers),
+and in :mod:`pitgeo.graphs.search` (graphs). Tests compare them with this one.
+"""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 @dataclass
 class Raw:
-    """Arrays as a file holds them: three coordinates, any byte order, empty blocks.
+    """Arrays as a file holds them, in any byte order and with empty blocks; numbers of points and cells start at 0.
 
     Args:
-        points: Positions ``[N, axes]``.
-        cells: Pairs of a meshio cell type and its connectivity.
+        points: Positions ``[N, axes]``, two or three axes.
+        cells: Blocks: a cell type of :mod:`pitgeo.mesh.cell_types`, and point numbers ``[cells, nodes]`` in its order.
         point_data: Fields by name.
         cell_data: For each name one array a block.
         field_data: Values of the whole mesh by name.
         point_sets: Numbers of the points in each named set.
-        cell_sets: For each name one array a block, or ``None`` for a block without members.
+        cell_sets: For each name one array a block, numbers within the block, or ``None`` for a block without members.
         ghost_points: Whether each point is a copy of another piece's, if some are.
         notes: What the reader did that is not literally what the file holds.
     """

@@ -113,8 +113,9 @@ def read_with(reader: Reader, path: Path) -> Mesh:
     """Read a file by one reader.
 
     Raises:
-        UnreadableError: If it does not read the file, or not rightly.
-        ValueError: If the file is refused.
+        UnreadableError: If it does not read the file, or not rightly. Then the next reader is tried. Any other error of
+            a reader, a ``ValueError`` among them, becomes this one.
+        InputError: If the file is refused; no other reader is tried.
     """
     return READERS[reader](path)
 

@@ -90,12 +90,14 @@ class BlockFactory:
     graphs: AttentionGraphs
     body: Body
 
-    def make(self, kind: str, attention: Attention, quantile: float | None, about: About = "point") -> nn.Module:
-        """A ``"layer"`` or ``"block"``; a quantile makes its position-attention local."""
-        layer = self.attention(attention, quantile, about)
+    def make(
+        self, kind: str, attention: Attention, quantile: float | None, moments_about: About = "point"
+    ) -> nn.Module:
+        """A ``"layer"`` or ``"block"``; position-attention is over a graph of this quantile, or global without one."""
+        layer = self.attention(attention, quantile, moments_about)
         return {"layer": PaperLayer, "block": PaperBlock}[kind](layer, self.channels)
 
-    def attention(self, kind: Attention, quantile: float | None, about: About) -> nn.Module:
+    def attention(self, kind: Attention, quantile: float | None, moments_about: About) -> nn.Module:
         """The attention layer of a stage."""
         c, heads = self.channels, self.heads
         if kind == "self":
@@ -106,7 +108,7 @@ class BlockFactory:
         if quantile is None:
             return GlobalPositionAttention(c, c, heads, positivity, self.lengths(None), metric, moments=moments)
         lengths = self.lengths(quantile)
-        return PositionAttention(c, c, heads, positivity, lengths, metric, moments=moments, moments_about=about)
+        return PositionAttention(c, c, heads, positivity, lengths, metric, moments=moments, moments_about=moments_about)
 
     def lengths(self, quantile: float | None) -> tuple[float, float] | None:
         """Initial lengths: up to the size of the domain, or of a neighbourhood in the plane with that quantile."""

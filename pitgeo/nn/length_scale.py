@@ -88,7 +88,7 @@ class LengthScale(nn.Module):
         return (scale.atan() / _SINE - 1).clamp(-1, 1).asin()
 
     def forward(self) -> Tensor:
-        """The positive ``lambda`` of every head."""
+        """The positive ``lambda`` of every head, one over a length squared; :meth:`lengths` gives lengths."""
         if self.positivity == "square":
             return self.raw.square()
         if self.positivity == "tan":

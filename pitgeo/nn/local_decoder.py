@@ -20,9 +20,9 @@ class LocalDecoder(nn.Module, ABC):
 
     .. math:: c = \operatorname{encode}(p, x), \qquad y_i = \operatorname{decode}(c, p'_i)
 
-    No value depends on other output points :math:`p'`. So training may take its loss from some of them
-    (``training.query_points``), and prediction takes those of a large mesh in parts. A subclass implements ``encode``
-    and ``decode``.
+    No value depends on other output points :math:`p'`, unless :attr:`has_local_decoder` says otherwise. So training may
+    take its loss from some of them (``training.query_points``), and prediction takes those of a large mesh in parts. A
+    subclass implements ``encode`` and ``decode``.
 
     Example:
         >>> class Mean(LocalDecoder):

@@ -35,8 +35,13 @@ class PiT(LocalDecoder):
             U \leftarrow \sigma(\operatorname{MLP}(h) + \operatorname{Linear}(U)) \right] \\
         \text{Decoder} &= \operatorname{MLP} \circ \, \sigma \circ \operatorname{LocPosAtt}
 
-    with :math:`\sigma` the GELU. Input channels are the coordinates of a point, then its values. The model builds the
-    graphs that the data lacks, so output points may be anywhere.
+    with :math:`\sigma` the GELU, :math:`\operatorname{LocPosAtt}` a :class:`PositionAttention` over a graph, and
+    :math:`\operatorname{PosAtt}` a :class:`GlobalPositionAttention`. By default both add first moments to their
+    averages (:mod:`pitgeo.nn.moments`); ``Body(moments=0)`` is the paper's network. ``forward``, of
+    :class:`LocalDecoder`, is :meth:`encode`, then :meth:`decode`.
+
+    Input channels are the coordinates of a point, then its values. The model builds the graphs that the data lacks, so
+    output points may be anywhere.
 
     Args:
         in_channels: Coordinates and values of an input point together.
@@ -46,8 +51,8 @@ class PiT(LocalDecoder):
         graphs: Quantiles of encoder and decoder, and the metric; a quantile for ``output`` adds one block of local
             attention among the output points, as in the paper's InviscidBurgers and ShockTube. With ``quadrature``,
             the encoder averages over the domain, whatever the local density of the input points.
-        body: Options of the stages; the default has first moments, like ``model.pit`` of a configuration, for
-            positions in the plane. ``Body(moments=3)`` is for positions in space, ``Body(moments=0)`` for the paper's.
+        body: Options of the stages. The default is that of ``model.pit`` in a configuration, for positions in the
+            plane; ``Body(moments=3)`` is for positions in space.
 
     Attributes:
         checkpoint_activations: Whether training keeps only the inputs of stages, and computes the rest again in the
@@ -92,22 +97,22 @@ class PiT(LocalDecoder):
         self.in_channels, self.out_channels = in_channels, out_channels
         self.body = body
         self.checkpoint_activations = False
-        encoder, processor, decoder = body.attention
+        in_encoder, in_processor, in_decoder = body.attention
         self.graphs = AttentionGraphs(
-            graphs.encoder if encoder == "position" else None,
-            graphs.decoder if decoder == "position" else None,
-            graphs.output if decoder == "position" else None,
+            graphs.encoder if in_encoder == "position" else None,
+            graphs.decoder if in_decoder == "position" else None,
+            graphs.output if in_decoder == "position" else None,
             graphs.metric,
-            graphs.quadrature and encoder == "position",
+            graphs.quadrature and in_encoder == "position",
         )
         self._encoder_graphs = replace(self.graphs, decoder=None, output=None)
         self._decoder_graphs = replace(self.graphs, encoder=None, quadrature=False)
         blocks = BlockFactory(channels, heads, graphs, body)
         self.lift = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
-        self.encoder = blocks.make(body.encoder, encoder, graphs.encoder, about="mean")
-        self.processor = nn.ModuleList(blocks.make("block", processor, None) for _ in range(body.layers))
-        self.decoder = blocks.make(body.decoder, decoder, graphs.decoder)
-        self.output = None if graphs.output is None else blocks.make("block", decoder, graphs.output)
+        self.encoder = blocks.make(body.encoder, in_encoder, graphs.encoder, moments_about="mean")
+        self.processor = nn.ModuleList(blocks.make("block", in_processor, None) for _ in range(body.layers))
+        self.decoder = blocks.make(body.decoder, in_decoder, graphs.decoder)
+        self.output = None if graphs.output is None else blocks.make("block", in_decoder, graphs.output)
         self.head = mlp(channels, channels, out_channels)
         self.apply(_he_normal)
 
@@ -148,8 +153,8 @@ class PiT(LocalDecoder):
         skip = code.hidden if data.coincide("latent", "output") else None
         hidden = self._attend(self.decoder, code.hidden, skip, (code.positions, outputs), edges, code.latent)
         if self.output is not None:
-            edges = data.graph("output") if self.graphs.output else None
-            hidden = self._attend(self.output, hidden, hidden, (outputs, outputs), edges, code.latent)
+            among = data.graph("output") if self.graphs.output else None
+            hidden = self._attend(self.output, hidden, hidden, (outputs, outputs), among, code.latent)
         return self._run(self.head, hidden)
 
     def _lift(self, data: PointData) -> Tensor:
@@ -166,9 +171,12 @@ class PiT(LocalDecoder):
         latent: LatentPoints,
         quadrature: Tensor | None = None,
     ) -> Tensor:
-        """The result of a stage along the edges of a graph; without a graph, among all latent points."""
+        """The result of a stage along the edges of a graph; without a graph, among all latent points.
+
+        ``skip`` is what a block's linear branch takes: the same values, where sources and targets are one point set.
+        """
         if edges is not None:
-            return self._run(stage, x, skip, positions, edges, None, quadrature)
+            return self._run(stage, x, skip, positions, edges, None, quadrature)  # None: no weights are returned
         dense_skip = None if skip is None else latent.dense(skip)
         return latent.flat(self._run(stage, latent.dense(x), dense_skip, latent.pos, latent.layout.mask))
 

@@ -213,7 +213,7 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return graph.num_edges > _EDGES_AT_ONCE
 
     def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice) -> Tensor:
-        squared_distance, scale = self._logits(sources, targets, graph)
+        squared_distance, scale = self._distances(sources, targets, graph)
         scale = scale[heads]
         if squared_distance.requires_grad:
             return attend(value, edge_softmax(squared_distance, scale, graph), graph)
@@ -226,13 +226,13 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return torch.cat([self._attend(value, sources, targets[rows], part, heads) for rows, part in parts], -2)
 
     def _weights(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> Tensor:
-        squared_distance, scale = self._logits(sources, targets, graph)
+        squared_distance, scale = self._distances(sources, targets, graph)
         if isinstance(graph, Neighborhood):
             return edge_softmax(squared_distance, scale, graph)
         return message_softmax(squared_distance, scale, graph[1], targets.shape[0])
 
-    def _logits(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
-        """Squared distances ``[E]`` and lambda ``[heads]``, whose product is a logit."""
+    def _distances(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
+        """Squared distances ``[E]`` and lambda ``[heads]``; a logit is minus their product."""
         sources, targets = at_least_single(sources), at_least_single(targets)
         source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least

@@ -1,4 +1,4 @@
-"""Transforms from a raw sample to the input of a model: unit box, latent mesh, attention graphs, interpolation grid."""
+"""From a raw sample to the input of a model: latent mesh, attention graphs, interpolation grid, then the unit box."""
 
 from pitgeo.data.transforms.attention_graphs import AttentionGraphs
 from pitgeo.data.transforms.compose import Compose

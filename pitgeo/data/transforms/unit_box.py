@@ -1,4 +1,4 @@
-"""Positions in a unit box, before any distance is taken."""
+"""Positions in a unit box: the last transform, after latent points and graphs have been found."""
 
 from __future__ import annotations
 
