@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pitgeo.cli import main
-from pitgeo.config.config import tomllib
+from pitgeo.config.toml import tomllib
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

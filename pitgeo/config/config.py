@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
 
@@ -49,6 +49,29 @@ class ScalingConfig(_Table):
     log: tuple[str, ...] = ()
 
 
+class Loss(NamedTuple):
+    """What the error of a sample and channel is, and what it is divided by.
+
+    Args:
+        norm: The norm of the error.
+        by_variation: Whether it is divided by the channel's variation on the training set
+            (:mod:`pitgeo.measures.reference`), in place of the norm of the target itself. That is a root mean square,
+            so the norm must be 2. It is one number a target channel, so there are no windows of a series.
+    """
+
+    norm: Literal[1, 2]
+    by_variation: bool = False
+
+
+LOSSES = {"relative_l2": Loss(2), "relative_l1": Loss(1), "variation_l2": Loss(2, by_variation=True)}
+"""Losses by their names; the validation error, which decides which checkpoint is ``best.ckpt``, is the same."""
+
+if TYPE_CHECKING:
+    LossName = str
+else:
+    LossName = Literal[tuple(LOSSES)]
+
+
 class TrainingConfig(_Table):
     """How the weights are found.
 
@@ -70,7 +93,7 @@ class TrainingConfig(_Table):
 
     epochs: PositiveInt = 100
     batch_size: PositiveInt = 8
-    loss: Literal["relative_l1", "relative_l2", "variation_l2"] = "relative_l2"
+    loss: LossName = "relative_l2"
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -91,7 +114,7 @@ class TrainingConfig(_Table):
     @property
     def norm(self) -> Literal[1, 2]:
         """The norm of the loss, and of the validation error."""
-        return 1 if self.loss == "relative_l1" else 2
+        return LOSSES[self.loss].norm
 
 
 class RunConfig(_Table):
@@ -126,8 +149,9 @@ class RunConfig(_Table):
                 f"Expected no training.window where predictions do not become inputs, as with data.name = "
                 f"{self.data.name!r} (got {window}); leave it out"
             )
-        if window and self.training.loss == "variation_l2":
-            raise ValueError("Expected training.loss = 'relative_l2' or 'relative_l1' with training.window")
+        if window and LOSSES[self.training.loss].by_variation:
+            fit = " or ".join(repr(name) for name, loss in LOSSES.items() if not loss.by_variation)
+            raise ValueError(f"Expected training.loss = {fit} with training.window (got {self.training.loss!r})")
         if window:
             check_window(rollout, window)
         return self

@@ -42,8 +42,8 @@ def turned_files(meshes: Sequence[FileSummary]) -> Iterator[str]:
     found = [meshes[number] for number in turned_over([mesh.orientation for mesh in meshes])]
     if found:
         yield (
-            f"{found[0].label}: the corners of its cells go round the other way than in most files{of(found, meshes)}: "
-            f"normals of open surfaces point the other way, and vectors along them; turn the faces as in the others"
+            f"{found[0].label}: the corners of its cells go round the other way than in most files{of(found, meshes)}; "
+            f"normals of open surfaces point the other way then; reverse the order of the corners in these files"
         )
 
 
@@ -72,13 +72,16 @@ def uneven_steps(meshes: Sequence[FileSummary]) -> Iterator[str]:
 
 
 def partial_fields(meshes: Sequence[FileSummary]) -> Iterator[str]:
-    """Fields that are not at every step."""
+    """Fields that some time steps lack, or have with another number of components."""
     found: dict[tuple[str, str], tuple[str, int]] = {}
     for mesh in meshes:
         for key, step in (mesh.series.partial if mesh.series else {}).items():
             found.setdefault(key, (mesh.label, step))
     for (place, name), (label, step) in found.items():
-        yield f"field {name!r} of {place} is not at every step, or is another there (first at step {step} of {label})"
+        yield (
+            f"field {name!r} of {place} is missing at some time steps, or has another number of components there "
+            f"(first at step {step} of {label})"
+        )
 
 
 def series_among_meshes(meshes: Sequence[FileSummary]) -> Iterator[str]:

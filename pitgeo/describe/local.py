@@ -1,4 +1,4 @@
-"""Numbers of the whole mesh that may belong to one of its sets."""
+"""Advice on inputs such as ``load@tip``: numbers of the whole mesh that act in one of its named sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as TOML has them."""
+"""Quoting of names for TOML files."""
 
 from __future__ import annotations
 

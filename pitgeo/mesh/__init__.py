@@ -5,11 +5,22 @@ refused with one clear message. :mod:`pitgeo.mesh.reading` describes the way fro
 
 To add a format:
 
-1. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``pitgeo/mesh/<name>.py``, or in a folder if it is long.
-2. Map its names of cells to those of :mod:`pitgeo.mesh.cell_types` there, and its order of nodes to that of meshio.
-3. Enter its endings in :mod:`pitgeo.mesh.formats`, and its reader in ``OWN`` of :mod:`pitgeo.mesh.reading`.
-4. Enter a file of every kind of cell in the zoo, ``tests/mesh/test_zoo.py``, and damaged ones in a test of their own.
-5. Name the format in README.md and docs/meshes.md, which a test compares with the table, and in CHANGELOG.md.
+1. Enter its name, readers and endings in the table of ``formats.py``. If meshio or VTK reads it correctly, go on with
+   step 5; what meshio would skip silently is checked in ``overlooked.py``.
+2. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``<name>.py``, or in a folder if it is long. It raises a
+   ``ValueError`` for what it does not read correctly. Zones, parts or pieces are put together by ``pieces.join``.
+3. Map its cell types to those of ``cell_types.py`` there, and its order of nodes to that of meshio.
+4. Enter the reader in ``OWN`` of ``reading.py``.
+5. If its files name other files, enter its endings in ``NAMING`` of ``named_files.py``. Else nobody notices a change of
+   those files, and stale content comes from the cache.
+6. If its files hold time series, enter its endings in ``SERIES`` of ``series.py``, and read them in ``open_series``
+   there. A reader that makes the ``Mesh`` itself, and refuses several steps, goes into ``SINGLE`` of ``reading.py``,
+   not into ``OWN``.
+7. Results are written as VTU. If the format can hold all of a result, enter its writer in ``WRITABLE`` of
+   ``writing.py``, or in ``FORMATS`` of ``copies.py`` if results are fields added to a copy of the file.
+8. Test a file of every cell type, in ``tests/mesh/test_zoo.py`` or a test file of its own; cut and damaged files, too.
+9. Name the format in README.md, and in the list and the table of docs/meshes.md. ``tests/mesh/test_zoo.py`` compares
+   both lists with ``formats.py``. Add a line to CHANGELOG.md.
 """
 
 from pitgeo.mesh.fields import cell_fields, centroids, point_fields

@@ -1,4 +1,4 @@
-"""Errors of readers."""
+"""Errors that readers of mesh files raise: the next reader is tried, or the file is refused."""
 
 from __future__ import annotations
 

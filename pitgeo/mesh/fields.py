@@ -1,4 +1,4 @@
-"""Fields of a mesh as plain arrays."""
+"""Named fields of a mesh, checked and put side by side as arrays; centroids of its cells."""
 
 from __future__ import annotations
 

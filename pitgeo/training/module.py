@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
-from pitgeo.config.config import TrainingConfig
+from pitgeo.config.config import LOSSES, TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.scaling import Scaling
@@ -230,12 +230,13 @@ class OperatorModule(LightningModule):
 
     def _variation(self) -> Tensor:
         """What the loss divides the error of every channel by; none where it is relative to the target itself."""
-        if self.training_config.loss != "variation_l2":
+        loss = self.training_config.loss
+        if not LOSSES[loss].by_variation:
             return torch.zeros(0)
         if self.metadata.get("reference") is None:
             raise ValueError(
-                "Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
-                "'variation_l2' (got none); find it by pitgeo.measures.reference.Reference.fit"
+                f"Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
+                f"{loss!r} (got none); find it by pitgeo.measures.reference.Reference.fit"
             )
         reference = Reference.parse(self.metadata["reference"])
         channels = self.groups or (1,) * len(reference.mean)

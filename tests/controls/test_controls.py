@@ -16,7 +16,7 @@ from pitgeo.controls import (
     controls_for,
 )
 from pitgeo.controls.places import PlacedField, unit_places
-from pitgeo.controls.pod_map import PODMap
+from pitgeo.controls.pod import PODMap
 from pitgeo.data import PointData
 
 POS = torch.rand(30, 2, generator=torch.Generator().manual_seed(0))

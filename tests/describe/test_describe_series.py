@@ -148,7 +148,8 @@ def test_steps_that_lack_a_field_or_cannot_be_read_are_named(tmp_path: Path) -> 
     write_mesh(tmp_path / "run_0_0001.vtu", Mesh(mesh.points, mesh.cells, {"u": mesh.point_data["u"]}))
     description = describe([tmp_path])
     assert found(description)["partial fields"] == [
-        "field 'k' of points is not at every step, or is another there (first at step 1 of run_0.pvd)"
+        "field 'k' of points is missing at some time steps, or has another number of components there (first at step "
+        "1 of run_0.pvd)"
     ]
     assert '# Left out, since not at every step: "k".' in description.suggestion
     (tmp_path / "run_1_0002.vtu").unlink()

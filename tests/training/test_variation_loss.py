@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from pitgeo.config.config import TrainingConfig, parse_config
+from pitgeo.config.config import LOSSES, Loss, TrainingConfig, parse_config
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.scaling import Scaling
@@ -36,7 +36,7 @@ class Shift(nn.Module):
 
 def module(reference: Reference | None = REFERENCE, loss: str = "variation_l2", **metadata: Any) -> OperatorModule:
     metadata |= {} if reference is None else {"reference": reference.plain()}
-    training = TrainingConfig(loss=loss, device="cpu")  # type: ignore[arg-type]
+    training = TrainingConfig(loss=loss, device="cpu")
     return OperatorModule(Shift(), Scaling.identity(2), Scaling.identity(2), training, metadata=metadata)
 
 
@@ -134,6 +134,29 @@ def test_without_a_reference_it_is_refused() -> None:
 def test_sizes_take_the_place_of_norms() -> None:
     prediction, target = torch.tensor([[3.0], [4.0]]), torch.zeros(2, 1)
     assert relative_error(prediction, target, sizes=torch.tensor([[10.0]])).item() == 0.5
+
+
+def test_losses_are_those_of_the_table() -> None:
+    """The names and norms users know; the variation is a root mean square, which goes with the l2 norm alone."""
+    assert {name: TrainingConfig(loss=name).norm for name in LOSSES} == {
+        "relative_l1": 1,
+        "relative_l2": 2,
+        "variation_l2": 2,
+    }
+    assert all(loss.norm == 2 for loss in LOSSES.values() if loss.by_variation)
+    with pytest.raises(ValueError, match="'relative_l2', 'relative_l1' or 'variation_l2'"):
+        TrainingConfig(loss="l2")
+
+
+def test_a_loss_is_an_entry_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Norm and division follow the entry, not the name."""
+    monkeypatch.setitem(LOSSES, "relative_l2", Loss(2, by_variation=True))
+    own, known = module(loss="relative_l2"), module()
+    batch = Batch.from_data_list(samples())
+    torch.testing.assert_close(own.errors(batch), known.errors(batch))
+    given = {"data": {"name": "vorticity"}, "model": {"name": "pit"}, "scaling": {"targets": "none"}}
+    with pytest.raises(ValueError, match=r"'relative_l1' with training.window \(got 'relative_l2'\)"):
+        parse_config({**given, "training": {"loss": "relative_l2", "window": 1}})
 
 
 def test_it_is_the_default_for_meshes_of_ones_own() -> None:

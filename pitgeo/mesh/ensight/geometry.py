@@ -30,16 +30,16 @@ KINDS = {
     "hexa8": "hexahedron",
     "hexa20": "hexahedron20",
 }
-"""Names of cells by those of elements."""
+"""Cell types of meshio by EnSight's names of element types."""
 
 ORDER = {"line3": [0, 2, 1]}
-"""EnSight's nodes in meshio's order, where they differ: the middle of a line comes second."""
+"""Which of EnSight's nodes comes where in meshio's order, for types whose orders differ."""
 
 MOST = 2**28
-"""Points of a grid whose coordinates are not all in the file."""
+"""Largest number of points of a rectilinear or uniform grid, whose file is small however many points it has."""
 
 IDS = {"off": False, "assign": False, "given": True, "ignore": True}
-"""Whether numbers of nodes or elements stand in the file."""
+"""Whether the file lists the numbers of its nodes or elements, by the word after ``node id`` or ``element id``."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ def read_parts(content: Content) -> list[Part]:
     """The parts of a geometry file.
 
     Raises:
-        ValueError: If it is not as the format says.
+        ValueError: If the file breaks a rule of the format.
     """
     if content.word() in ("c binary", "fortran binary"):
         content.skip()
