@@ -109,11 +109,11 @@ class PiT(LocalDecoder):
         self._decoder_graphs = replace(self.graphs, encoder=None, quadrature=False)
         blocks = BlockFactory(channels, heads, graphs, body)
         self.lift = nn.Sequential(nn.Linear(in_channels, channels), nn.GELU())
+        self.head = mlp(channels, channels, out_channels)  # here, so that a seed gives the weights it always gave
         self.encoder = blocks.make(body.encoder, in_encoder, graphs.encoder, moments_about="mean")
         self.processor = nn.ModuleList(blocks.make("block", in_processor, None) for _ in range(body.layers))
         self.decoder = blocks.make(body.decoder, in_decoder, graphs.decoder)
         self.output = None if graphs.output is None else blocks.make("block", in_decoder, graphs.output)
-        self.head = mlp(channels, channels, out_channels)
         self.apply(_he_normal)
 
     def encode(self, data: PointData) -> LatentCode:
