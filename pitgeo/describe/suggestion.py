@@ -38,7 +38,7 @@ def suggestion(paths: Sequence[str | Path], unreadable: Sequence[str], problem: 
     lines += [_assignment("parameters", problem.table.path.as_posix())] if problem.table else []
     lines += _commented(problem.comments)
     lines += [_assignment(key, problem.names_of(key)) for key in ("inputs", "targets")]
-    lines += _shares(len(problem.files))
+    lines += _shares(problem)
     return "\n".join([*lines, "", *_rest(problem)]) + "\n"
 
 
@@ -47,10 +47,13 @@ def advice(problem: Problem) -> str:
     return KINDS[problem.kind][1] or (POD if _has_pod(problem) else NO_POD)
 
 
-def _shares(count: int) -> list[str]:
-    lines = DATA.rstrip("\n").split("\n")
-    if count >= FEW:
+def _shares(problem: Problem) -> list[str]:
+    lines, count = DATA.rstrip("\n").split("\n"), len(problem.files)
+    if count >= FEW and not _begins_with_pod(problem):
         return lines
+    if count >= FEW:
+        pod = 'validation = 0             # a POD is fitted to all but the test files; 0.1 for "pit"'
+        return [pod if line.startswith("validation") else line for line in lines]
     own = {"validation": "validation = 0             # too few files to choose the checkpoint by one of them"}
     own["test"] = f"test = {int(count > 1)}"
     return [own.get(line.split(" = ")[0], line) for line in lines]
@@ -58,9 +61,13 @@ def _shares(count: int) -> list[str]:
 
 def _rest(problem: Problem) -> list[str]:
     lines = REST.rstrip("\n").split("\n")
-    if problem.kind == "numbers" and _has_pod(problem):
+    if _begins_with_pod(problem):
         lines[lines.index('name = "pit"')] = 'name = "pod"               # then "pit", whose options are below'
     return lines
+
+
+def _begins_with_pod(problem: Problem) -> bool:
+    return problem.kind == "numbers" and _has_pod(problem)
 
 
 def _has_pod(problem: Problem) -> bool:

@@ -31,7 +31,7 @@ def fit_closed(
     Args:
         module: The model with its scalings, on the CPU.
         train: Training samples.
-        validation: Samples whose error is noted; may be empty, and then there is no ``best``.
+        validation: Samples whose error is noted; may be empty.
         output: The folder.
         is_first: Whether this process is the one, of several devices, that does it; others have nothing to do.
 
@@ -43,9 +43,10 @@ def fit_closed(
         NonFiniteError: If a prediction is not finite.
         OSError: If a file cannot be written.
     """
-    names = ("best.ckpt", "last.ckpt") if validation else ("last.ckpt",)
+    paths = [output / name for name in ("best.ckpt", "last.ckpt")]
+    reported = paths[0] if validation else paths[1]
     if not is_first:
-        return output / names[0]
+        return reported
     start, cpu = time.monotonic(), time.process_time()
     model: Any = module.eval().model
     model.fit_closed(train)
@@ -65,9 +66,9 @@ def fit_closed(
     write_atomic(output / "metrics.csv", text.getvalue().encode())
     checkpoint: dict[str, Any] = {"state_dict": module.state_dict(), "epoch": 0, "global_step": 0}
     module.on_save_checkpoint(checkpoint)
-    for name in names:
-        AtomicCheckpointIO().save_checkpoint(checkpoint, output / name)
-    return output / names[0]
+    for path in paths:
+        AtomicCheckpointIO().save_checkpoint(checkpoint, path)
+    return reported
 
 
 def _error(module: OperatorModule, batches: BatchLoader) -> float:

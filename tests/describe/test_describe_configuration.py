@@ -102,6 +102,7 @@ def test_a_pod_is_tried_first_where_numbers_alone_differ(tmp_path: Path, monkeyp
     description = describe([tmp_path / "numbers"])
     text = tomllib.loads(description.suggestion)
     assert text["model"]["name"] == "pod" and text["model"]["pit"]["layers"] == 4
+    assert text["data"]["meshes"]["validation"] == 0  # a POD chooses by leaving out training files
     assert description.advice == 'a POD, fitted in seconds (model.name = "pod"), then a PiT ("pit")'
     fields = [one_mesh(k).with_point_data("k", np.linspace(0, 1, 25) > k / 6) for k in range(6)]
     for name, meshes in {"fields": fields, "shapes": [plate(k, load=1.5 + k) for k in range(6)]}.items():

@@ -62,6 +62,14 @@ def run(tmp_path_factory):
     return config, train(config, root / "out"), root
 
 
+def test_without_validation_both_checkpoints_are_there_and_the_same(tmp_path):
+    config = configured(tmp_path, 'model.name="pod"', "data.meshes.validation=0")
+    done = train(config, tmp_path / "out")
+    best, last = (read_checkpoint(tmp_path / "out" / name)["state_dict"] for name in ("best.ckpt", "last.ckpt"))
+    assert done.checkpoint.name == "last.ckpt" and all(torch.equal(best[name], last[name]) for name in last)
+    assert train(config, tmp_path / "out", resume=True).checkpoint == done.checkpoint
+
+
 def test_linear_fields_of_all_kinds_are_exact_by_the_usual_commands(run):
     _, trained, root = run
     assert trained.checkpoint.name == "best.ckpt" and (root / "out" / "report.html").exists()
