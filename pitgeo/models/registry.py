@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from torch import nn
 
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
@@ -86,6 +86,16 @@ class PiTOptions(ModelOptions):
     divisor: Annotated[float, Field(gt=0)] = 1.0
     latent: LatentOptions = LatentOptions()
     residual_of: Literal["none", "pod"] = "none"
+
+    @field_validator("body", mode="before")
+    @classmethod
+    def _check_body(cls, body: object) -> object:
+        if body == "residual":
+            raise ValueError(
+                "Expected 'moments' or 'paper' (got 'residual', which this version no longer has); train again with "
+                "'moments', or predict with the version that wrote the checkpoint"
+            )
+        return body
 
     @model_validator(mode="after")
     def _check(self) -> PiTOptions:

@@ -216,3 +216,9 @@ def test_a_scaling_of_every_point_and_a_graded_grid_do_not_go_together() -> None
     with pytest.raises(ConfigError, match="grading"):
         parse_config(table, ["data.darcy2d.grading=0.5"])
     parse_config(table, ["data.darcy2d.grading=0.5", "scaling.targets='channel'"])
+
+
+def test_the_body_of_residual_blocks_says_what_to_do():
+    tables = {"data": {"name": "smoothing"}, "model": {"name": "pit", "pit": {"body": "residual"}}}
+    with pytest.raises(ConfigError, match=r"old\.ckpt.*'residual', which this version no longer has\); train again"):
+        parse_config(tables, source="old.ckpt")
