@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from pitgeo.describe.cells import CellFlaws, Orientation, flaws, orientation
 from pitgeo.describe.roles import Role, role_of
-from pitgeo.geometry.boundary import is_mark
 from pitgeo.geometry.sets import in_set
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import dimension
 from pitgeo.mesh.cells import first_of
 from pitgeo.mesh.pieces import PIECE
+from pitgeo.mesh.sets import is_mark
 from pitgeo.mesh.writing import refusal
 
 Place = Literal["points", "cells", "mesh"]

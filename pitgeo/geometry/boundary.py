@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from pitgeo.geometry.cells import (
 )
 from pitgeo.geometry.distance import distance_to
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.sets import is_mark, marked
 
 ON = 1e-3
 """The center of a face lies on another piece if it is no farther from it than this part of the face's size."""
@@ -114,12 +114,6 @@ def with_marked(mesh: Mesh, name: str) -> Mesh:
     return replace(mesh, cell_sets={**mesh.cell_sets, name: members})
 
 
-def is_mark(values: NDArray[Any]) -> bool:
-    """Whether all values are 0 or 1, one a point or cell, of any type."""
-    values = np.asarray(values)
-    return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())
-
-
 def _cell_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
     numbers = mesh.cell_sets.get(name, ())
     chosen = [
@@ -131,8 +125,7 @@ def _cell_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[np
 
 
 def _point_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
-    chosen = np.zeros(len(mesh.points), bool)
-    chosen[np.asarray(mesh.point_sets.get(name, ()), np.int64)] = True
+    chosen = marked(mesh.point_sets.get(name, ()), len(mesh.points))
     _, top = top_blocks(blocks)
     lower = [block for block in blocks if block.kind.dimension < mesh.points.shape[1]]
     pieces = _boundary(mesh, top) + pieces_of(lower)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pitgeo.geometry.boundary import is_mark
 from pitgeo.geometry.cells import blocks_of
 from pitgeo.geometry.values import SET, Place, geometry_values
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.sets import is_mark
 
 MOST_SETS = 8
 """Distances to more named sets than this are not proposed."""

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from pitgeo.geometry.boundary import with_marked
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.cells import split_by_block
+from pitgeo.mesh.sets import marked
 
 AT = "@"
 """Between the name of a number of the whole mesh and that of the set it is given in."""
@@ -55,14 +57,10 @@ def _marks(mesh: Mesh, within: str) -> dict[str, NDArray[np.bool_]]:
     mesh = with_marked(mesh, name)
     found = {}
     if name in mesh.point_sets and (kinds is None or "point" in kinds):
-        found["point"] = np.zeros(len(mesh.points), bool)
-        found["point"][np.asarray(mesh.point_sets[name], np.int64)] = True
+        found["point"] = marked(mesh.point_sets[name], len(mesh.points))
     if name in mesh.cell_sets and (kinds is None or "cell" in kinds):
-        found["cell"] = np.zeros(mesh.number_of_cells, bool)
-        start = 0
-        for (_, nodes), members in zip(mesh.cells, mesh.cell_sets[name], strict=True):
-            found["cell"][start + np.asarray(members, np.int64)] = True
-            start += len(nodes)
+        members = zip(mesh.cell_sets[name], mesh.cells, strict=True)
+        found["cell"] = np.concatenate([np.zeros(0, bool), *(marked(part, len(nodes)) for part, (_, nodes) in members)])
     if not found:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, 1)
@@ -82,8 +80,6 @@ def _moved(mesh: Mesh, kind: str, marks: NDArray[np.bool_], place: str) -> NDArr
         return marks
     if kind == "point":
         return np.concatenate([marks[nodes].any(1) for _, nodes in mesh.cells] or [np.zeros(0, bool)])
-    found, start = np.zeros(len(mesh.points), bool), 0
-    for _, nodes in mesh.cells:
-        found[nodes[marks[start : start + len(nodes)]].ravel()] = True
-        start += len(nodes)
-    return found
+    members = zip(mesh.cells, split_by_block(marks, mesh.cells), strict=True)
+    nodes = [nodes[part].ravel() for (_, nodes), part in members]
+    return marked(np.concatenate([np.zeros(0, np.int64), *nodes]), len(mesh.points))

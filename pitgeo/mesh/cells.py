@@ -78,7 +78,9 @@ def grouped(rows: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
 
 
 def split_by_block(values: NDArray[Any], cells: Sequence[tuple[str, Numbers]]) -> list[NDArray[Any]]:
-    """Values of all cells as one array a block."""
+    """Values of all cells as one array a block; none without blocks."""
+    if not cells:
+        return []
     return np.split(values, np.cumsum([len(nodes) for _, nodes in cells])[:-1])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pitgeo.mesh.mesh import Mesh
 
@@ -22,9 +22,9 @@ def set_fields(mesh: Mesh) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDA
     Raises:
         ValueError: If a field has the name of such a set already.
     """
-    points = {PREFIX + name: _marked(members, len(mesh.points)) for name, members in mesh.point_sets.items()}
+    points = {PREFIX + name: _stored(members, len(mesh.points)) for name, members in mesh.point_sets.items()}
     cells = {
-        PREFIX + name: tuple(_marked(part, len(nodes)) for part, (_, nodes) in zip(parts, mesh.cells, strict=True))
+        PREFIX + name: tuple(_stored(part, len(nodes)) for part, (_, nodes) in zip(parts, mesh.cells, strict=True))
         for name, parts in mesh.cell_sets.items()
     }
     for name in [*(points.keys() & mesh.point_data.keys()), *(cells.keys() & mesh.cell_data.keys())]:
@@ -41,7 +41,7 @@ def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[s
     sets: dict[str, Any] = {}
     for name, values in fields.items():
         parts = values if isinstance(values, tuple) else (values,)
-        if not name.startswith(PREFIX) or not all(_is_mark(part) for part in parts):
+        if not name.startswith(PREFIX) or not all(map(is_mark, parts)):
             rest[name] = values
             continue
         members = tuple(np.flatnonzero(part.ravel()).astype(np.int64) for part in parts)
@@ -49,11 +49,18 @@ def from_fields(fields: Mapping[str, Values]) -> tuple[dict[str, Values], dict[s
     return rest, sets
 
 
-def _marked(members: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
-    marks = np.zeros(count, np.uint8)
-    marks[np.asarray(members, np.int64)] = 1
+def marked(members: ArrayLike, count: int) -> NDArray[np.bool_]:
+    """Which of ``count`` points or cells are members of a set, given by their numbers."""
+    marks = np.zeros(count, bool)
+    marks[np.asarray(members, np.int64)] = True
     return marks
 
 
-def _is_mark(values: NDArray[Any]) -> bool:
+def _stored(members: ArrayLike, count: int) -> NDArray[np.uint8]:
+    return marked(members, count).astype(np.uint8)
+
+
+def is_mark(values: ArrayLike) -> bool:
+    """Whether all values are 0 or 1, one a point or cell, of any type."""
+    values = np.asarray(values)
     return values.dtype.kind in "biuf" and values.size == len(values) and bool(np.isin(values, (0, 1)).all())

@@ -15,6 +15,7 @@ from pitgeo.geometry import geometry_values, is_geometry
 from pitgeo.geometry.sets import AT, check_set, in_set
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh, cell_fields, centroids, point_fields
+from pitgeo.mesh.cells import split_by_block
 
 Floats = NDArray[np.float64]
 PLACES: tuple[Place, ...] = ("point", "cell", "mesh")
@@ -157,10 +158,7 @@ def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
 def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
     """Means over the cells of every point, ``[N, K]``; a point without cells gets the values of the nearest cell."""
     total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
-    start = 0
-    for _, nodes in mesh.cells:
-        part = values[start : start + len(nodes)]
-        start += len(nodes)
+    for (_, nodes), part in zip(mesh.cells, split_by_block(values, mesh.cells), strict=True):
         np.add.at(total, nodes.ravel(), np.repeat(part, nodes.shape[1], 0))
         np.add.at(count, nodes.ravel(), 1)
     alone = count == 0
