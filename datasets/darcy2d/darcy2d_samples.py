@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 from darcy2d_solver import Floats, permeability, solve_darcy
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, compute, discard_parts, is_generated, parts_folder, publish
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -102,15 +101,12 @@ def picture(directory: Path, output: Path, samples: int = 4) -> Path:
         FileNotFoundError: If the file is missing.
         ValueError: If ``samples`` is not positive.
     """
-    path, output = Path(directory) / TRAIN_FILE, Path(output)
-    if not path.exists():
-        raise FileNotFoundError(f"Expected {TRAIN_FILE} in {directory} (got none); generate the data first")
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
-    raw = loadmat(path, variable_names=["coeff", "sol"])
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    check_drawable(Path(directory), [TRAIN_FILE], samples)
+    raw = loadmat(Path(directory) / TRAIN_FILE, variable_names=["coeff", "sol"])
     count = min(samples, len(raw["sol"]))
-    figure = Figure(figsize=(2.6 * count + 0.8, 5.0), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.6 * count + 0.8, 5.0)
     axes = figure.subplots(2, count, squeeze=False)
     for row, (name, label, colors) in enumerate((("coeff", "permeability", "cividis"), ("sol", "pressure", "viridis"))):
         limits = float(raw[name][:count].min()), float(raw[name][:count].max())
@@ -122,9 +118,7 @@ def picture(directory: Path, output: Path, samples: int = 4) -> Path:
             if row == 0:
                 axis.set_title(f"sample {number}")
         figure.colorbar(image, ax=axes[row], label=label, shrink=0.9)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(seed: int, part: int, number: int) -> dict[str, NDArray[Any]]:

@@ -28,12 +28,11 @@ from elasticity_mesh import (
     void_radius,
 )
 from elasticity_solver import RivlinSaunders, cauchy_stress, edge_load, equilibrium, von_mises
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, make_files
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -137,22 +136,19 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
     Raises:
         FileNotFoundError: If a file is missing; the originals come without a mesh.
     """
-    directory, output = Path(directory), Path(output)
-    for name in (STRESS, MESH):
-        if not (directory / name).exists():
-            raise FileNotFoundError(f"Expected {name} in {directory} (got none); generate the data first")
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    directory = Path(directory)
+    check_drawable(directory, [STRESS, MESH], samples)
     stress = np.load(directory / STRESS, mmap_mode="r")
     with np.load(directory / MESH) as mesh:
         corners, subcells = mesh["corners"], mesh["subcells"]
     count = min(samples, stress.shape[1])
-    if count < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
     columns = min(count, 3)
     rows = -(-count // columns)
     # The few values at the most stressed spots would turn the rest dark.
     norm = Normalize(0, float(np.percentile(stress[:, :count], 99.5)))
-    figure = Figure(figsize=(2.7 * columns + 1, 2.8 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.7 * columns + 1, 2.8 * rows)
     axes = figure.subplots(rows, columns, squeeze=False)
     for number, axis in enumerate(axes.flat):
         axis.set_axis_off()
@@ -163,9 +159,7 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         axis.add_collection(cells)
         axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", title=f"sample {number}")
     figure.colorbar(cells, ax=axes, label="von Mises stress", extend="max", shrink=0.8)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(seed: int, number: int) -> dict[str, NDArray[Any]]:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 from inviscid_burgers_solver import Boundary, FourierSeries, cell_averages, random_field
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, make_files
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -108,17 +107,15 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         FileNotFoundError: If the file is missing.
         ValueError: If there is no sample to draw.
     """
-    path, output = Path(directory) / FILE, Path(output)
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
-    if not path.exists():
-        raise FileNotFoundError(f"Expected {path} (got none); generate the data first")
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    check_drawable(Path(directory), [FILE], samples)
+    path = Path(directory) / FILE
     curves = loadmat(path, variable_names=["x", "y"])
     count = min(samples, len(curves["x"]))
     columns = min(count, 3)
     rows = -(-count // columns)
-    figure = Figure(figsize=(3 * columns + 0.5, 2.2 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(3 * columns + 0.5, 2.2 * rows)
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
     middle = (np.arange(CELLS) + 0.5) / CELLS
     for number, axis in enumerate(axes.flat):
@@ -129,9 +126,7 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         axis.plot(middle, curves["y"][number], color="C0", linewidth=1.2, label=f"t = {TIME}")
         axis.set(xlim=(0, 1), title=f"sample {number}")
     axes[0, 0].legend(fontsize="small")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(seed: int, length: float, boundary: Boundary, number: int) -> dict[str, NDArray[Any]]:

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from naca_flux import GAMMA
 from naca_mesh import PARAMETERS, Floats, grid
 from naca_sequence import sequenced
 from naca_volumes import topology
 from numpy.typing import NDArray
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, make_files
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -105,17 +104,14 @@ def picture(directory: Path, output: Path, samples: int = 4) -> Path:
         FileNotFoundError: If a file is missing.
         ValueError: If ``samples`` is not positive.
     """
-    directory, output = Path(directory), Path(output)
-    for name in (X, Y, Q):
-        if not (directory / name).exists():
-            raise FileNotFoundError(f"Expected {name} in {directory} (got none); generate the data first")
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    directory = Path(directory)
+    check_drawable(directory, [X, Y, Q], samples)
     x, y, flow = (np.load(directory / name, mmap_mode="r") for name in (X, Y, Q))
     count = min(samples, len(x))
     rows = -(-count // 2)
-    figure = Figure(figsize=(9.5, 3.4 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.5, 3.4 * rows)
     axes = figure.subplots(rows, min(count, 2), squeeze=False)
     for number, axis in enumerate(axes.flat):
         axis.set_axis_off()
@@ -126,9 +122,7 @@ def picture(directory: Path, output: Path, samples: int = 4) -> Path:
         )
         axis.set(xlim=(-0.4, 1.6), ylim=(-0.7, 0.7), aspect="equal", title=f"sample {number}")
     figure.colorbar(drawn, ax=axes, label="Mach number", extend="max", shrink=0.8)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(seed: int, number: int) -> dict[str, NDArray[Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from plates_mesh import Floats, Ints
 
+from pitgeo.datasets.generators import check_drawable
+from pitgeo.evaluation.plots.style import new_figure, save
 from pitgeo.mesh import Mesh, read_mesh
 
 _MEGA = 1e6
@@ -32,9 +32,8 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         FileNotFoundError: If there are no files.
         ValueError: If ``samples`` is not positive.
     """
-    directory, output = Path(directory), Path(output)
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
+    directory = Path(directory)
+    check_drawable(directory, [], samples)
     files = sorted(directory.glob("plate_*.vtu"))[:samples]
     if not files:
         raise FileNotFoundError(f"Expected files plate_*.vtu in {directory} (got none); generate the data first")
@@ -44,8 +43,7 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
     norm = Normalize(0, float(np.percentile(stress, 99.5)))
     columns = min(len(files), 3)
     rows = -(-len(files) // columns)
-    figure = Figure(figsize=(3.6 * columns + 1, 2.4 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(3.6 * columns + 1, 2.4 * rows)
     axes = figure.subplots(rows, columns, squeeze=False)
     for number, axis in enumerate(axes.flat):
         axis.set_axis_off()
@@ -58,9 +56,7 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         axis.autoscale_view()
         axis.set(aspect="equal", title=f"{files[number].stem}, bent {factor:.0f} times")
     figure.colorbar(faces, ax=axes, label="von Mises stress in MPa", extend="max", shrink=0.8)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def outer_faces(cells: Ints) -> Ints:

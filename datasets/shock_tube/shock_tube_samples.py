@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.io import loadmat
 from shock_tube_solver import GAMMA, Gas, conservative, riemann_solution
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, make_files
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -135,15 +134,13 @@ def picture(directory: Path, output: Path, samples: int = 3) -> Path:
         FileNotFoundError: If the file is missing.
         ValueError: If there is no sample to draw.
     """
-    path, output = Path(directory) / FILE, Path(output)
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
-    if not path.exists():
-        raise FileNotFoundError(f"Expected {path} (got none); generate the data first")
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    check_drawable(Path(directory), [FILE], samples)
+    path = Path(directory) / FILE
     file = loadmat(path, variable_names=["x", "y"])
     count = min(samples, len(file["x"]))
-    figure = Figure(figsize=(10, 2.2 * count), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10, 2.2 * count)
     axes = figure.subplots(count, 3, squeeze=False, sharex=True)
     width = (ENDS[1] - ENDS[0]) / CELLS
     middle = ENDS[0] + (np.arange(CELLS) + 0.5) * width
@@ -156,9 +153,7 @@ def picture(directory: Path, output: Path, samples: int = 3) -> Path:
     for axis, title in zip(axes[0], ("density", "velocity", "energy"), strict=True):
         axis.set(title=title, xlim=ENDS)
     axes[0, 0].legend(fontsize="small")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(seed: int, number: int) -> dict[str, NDArray[Any]]:

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import fft
 from scipy.io import loadmat
 from vorticity_solver import Floats, VorticitySolver
 
+from pitgeo.datasets.generators import check_drawable
 from pitgeo.datasets.resumable import check_numbers, make_files
 
 log = logging.getLogger(f"pitgeo.datasets.{__name__}")  # shown as those of the package are
@@ -176,15 +175,13 @@ def picture(directory: Path, output: Path, samples: int = 3) -> Path:
         FileNotFoundError: If the file is missing.
         ValueError: If there is no sample to draw.
     """
-    path, output = Path(directory) / FILE, Path(output)
-    if samples < 1:
-        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
-    if not path.exists():
-        raise FileNotFoundError(f"Expected {path} (got none); generate the data first")
+    from pitgeo.evaluation.plots.style import new_figure, save  # solvers in other processes need no pictures
+
+    check_drawable(Path(directory), [FILE], samples)
+    path = Path(directory) / FILE
     fields = np.asarray(loadmat(path, variable_names=["u"])["u"])[:samples]
     times = sorted({1, *(fields.shape[-1] * part // 3 for part in (1, 2, 3))} - {0})
-    figure = Figure(figsize=(2.3 * len(times) + 0.8, 2.4 * len(fields)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.3 * len(times) + 0.8, 2.4 * len(fields))
     axes = figure.subplots(len(fields), len(times), squeeze=False)
     for number, row in enumerate(axes):
         limit = float(np.abs(fields[number]).max())
@@ -199,9 +196,7 @@ def picture(directory: Path, output: Path, samples: int = 3) -> Path:
             )
             axis.set(xticks=[], yticks=[], title=f"sample {number}, t = {time}")
         figure.colorbar(drawn, ax=row, label="vorticity")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=150)
-    return output
+    return save(figure, output, dpi=150)
 
 
 def _arrays(

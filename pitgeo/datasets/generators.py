@@ -6,7 +6,7 @@ import argparse
 import importlib
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -36,6 +36,25 @@ def run_generator(name: str, raw: Path, progress: bool, **numbers: int) -> None:
         importlib.import_module(module).generate(raw, progress=progress, **numbers)
     finally:
         sys.path.remove(str(folder))
+
+
+def check_drawable(directory: Path, names: Sequence[str], samples: int) -> None:
+    """Refuse to draw samples that are not there.
+
+    Args:
+        directory: Folder with the files.
+        names: The files that a picture needs.
+        samples: How many samples to draw.
+
+    Raises:
+        ValueError: If ``samples`` is not positive.
+        FileNotFoundError: If a file is missing.
+    """
+    if samples < 1:
+        raise ValueError(f"Expected 'samples' to be at least 1 (got {samples})")
+    for name in names:
+        if not (directory / name).exists():
+            raise FileNotFoundError(f"Expected {name} in {directory} (got none); generate the data first")
 
 
 def script_parser(name: str, folder: Path, samples: int) -> argparse.ArgumentParser:

@@ -138,11 +138,11 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def save(figure: Figure, output: Path | str) -> Path:
+def save(figure: Figure, output: Path | str, dpi: int = DPI) -> Path:
     """Write a PNG file; make its folder if it does not exist."""
     path = Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():  # a letter that no font has is drawn as a box
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        figure.savefig(path, dpi=DPI)
+        figure.savefig(path, dpi=dpi)
     return path
