@@ -9,11 +9,10 @@ import torch
 from benchmarks.speed.works import Step, Work, module_step
 from pitgeo.config import load_config
 from pitgeo.data.scaling import Scaling
-from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.models.registry import build
 from pitgeo.training import OperatorModule
 from pitgeo.training.loader import collate
-from pitgeo.workflows.run_data import data_spec, fit_box_scale
+from pitgeo.workflows.run_data import data_spec, example_samples
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -25,10 +24,7 @@ def quick(name: str) -> Work:
 
 def _step(name: str, device: str) -> Step:
     config = load_config(CONFIGS / f"{name}_quick.toml", ["training.window=0"])
-    options = config.data.options
-    raw = options.few_samples() or [options.template()]
-    transform = config.transform(fit_box_scale(config, raw))
-    samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
+    samples, _ = example_samples(config)
     model = build(config.model.options, data_spec(config, samples))
     batch = collate(samples, [number % len(samples) for number in range(config.training.batch_size)]).to(device)
     batch.x, batch.y = torch.rand_like(batch.x), torch.rand_like(batch.y)

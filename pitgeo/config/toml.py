@@ -14,6 +14,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+__all__ = ["ConfigError", "put_override", "read_toml", "toml_text", "toml_value", "tomllib"]
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the file, the key and what was expected."""
@@ -72,6 +74,11 @@ def toml_text(tables: Mapping[str, Any]) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
+def toml_value(value: Any) -> str:
+    """A number, a string or a list of these as TOML has it, on one line: as JSON has it, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _split(override: str, option: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     key = key.strip()
@@ -88,8 +95,7 @@ def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) ->
     values = {key: value for key, value in table.items() if not isinstance(value, Mapping) and value is not None}
     if path and (values or not table):
         lines += ["", f"[{'.'.join(path)}]"]
-    # JSON's numbers, strings and lists are TOML's too.
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    lines += [f"{key} = {toml_value(value)}" for key, value in values.items()]
     for key, value in table.items():
         if isinstance(value, Mapping):
             _write(value, (*path, key), lines)

@@ -53,6 +53,16 @@ class Samples(Sequence[PointData]):
     def __getitem__(self, index: int | slice) -> PointData | Self:
         """A sample by its number, with an ``IndexError`` beyond the last one, or a part of the data set by a slice."""
 
+    def _number(self, index: int) -> int:
+        """The number of a sample from 0 on, for an index that may count from the end.
+
+        Raises:
+            IndexError: If there is no such sample.
+        """
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
+        return index % len(self)
+
     def __iter__(self) -> Iterator[PointData]:
         return (self[number] for number in range(len(self)))
 

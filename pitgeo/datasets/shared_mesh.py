@@ -72,8 +72,7 @@ class SharedMesh(Samples):
             result.base = None if self.base is None else self.base[index]
             result.cut(index)
             return result
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
+        index = self._number(index)
         sample = self._filled(index)
         sample.sample_id = int(self.numbers[index])
         return sample

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pitgeo.config.toml import tomllib
 
 DATA = """\
 geometry = "auto"          # inputs computed from the mesh where meshes differ: distances to the boundary, normals

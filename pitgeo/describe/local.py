@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pitgeo.describe.quoted import quoted
+from pitgeo.config.toml import toml_value
 from pitgeo.geometry.sets import AT
 
 MOST = 3
@@ -32,9 +32,9 @@ def local_inputs(numbers: Sequence[str], sets: Sequence[str]) -> list[str]:
         return []
     pairs = [(number, own) for number in numbers if (own := set_of(number, sets))]
     if not pairs:
-        example = quoted(f"{numbers[0]}{AT}{sets[0]}")
+        example = toml_value(f"{numbers[0]}{AT}{sets[0]}")
         return [f"A number that acts in one set alone can be an input there, zero elsewhere: {example}, for example."]
-    names = [f"{quoted(f'{number}{AT}{own}')} in place of {quoted(number)}" for number, own in pairs[:MOST]]
+    names = [f"{toml_value(f'{number}{AT}{own}')} in place of {toml_value(number)}" for number, own in pairs[:MOST]]
     names += ["..."] * (len(pairs) > MOST)
     return [f"Numbers named after a set can be inputs there, and zero elsewhere: {', '.join(names)}."]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pitgeo.config.toml import toml_value
 from pitgeo.describe.field import Field, collect_fields
 from pitgeo.describe.file_summary import FileSummary, Place
 from pitgeo.describe.local import local_inputs
-from pitgeo.describe.quoted import quoted
 from pitgeo.describe.tables import Table, find_table
 
 Kind = Literal["series", "numbers", "fields", "shapes", "points", "file"]
@@ -195,4 +195,4 @@ def _comments(problem: Problem, left_out: dict[str, list[str]], results: dict[st
 
 
 def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(quoted, names))
+    return ", ".join(map(toml_value, names))

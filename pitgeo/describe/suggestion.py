@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pitgeo.config.toml import toml_value
 from pitgeo.describe.defaults import DATA, REST
 from pitgeo.describe.files import shortened
 from pitgeo.describe.problem import KINDS, NO_POD, POD, Problem
-from pitgeo.describe.quoted import quoted
 
 WIDTH = 100
 FEW = 5
@@ -49,13 +49,12 @@ def advice(problem: Problem) -> str:
 
 def _shares(problem: Problem) -> list[str]:
     lines, count = DATA.rstrip("\n").split("\n"), len(problem.files)
-    if count >= FEW and not _begins_with_pod(problem):
-        return lines
-    if count >= FEW:
-        pod = 'validation = 0             # a POD is fitted to all but the test files; 0.1 for "pit"'
-        return [pod if line.startswith("validation") else line for line in lines]
-    own = {"validation": "validation = 0             # too few files to choose the checkpoint by one of them"}
-    own["test"] = f"test = {int(count > 1)}"
+    own = {}
+    if count < FEW:
+        own["validation"] = "validation = 0             # too few files to choose the checkpoint by one of them"
+        own["test"] = f"test = {int(count > 1)}"
+    elif _begins_with_pod(problem):
+        own["validation"] = 'validation = 0             # a POD is fitted to all but the test files; 0.1 for "pit"'
     return [own.get(line.split(" = ")[0], line) for line in lines]
 
 
@@ -101,7 +100,7 @@ def _wrapped(comments: Sequence[str]) -> Iterator[str]:
 
 def _assignment(key: str, value: str | Sequence[str]) -> str:
     if isinstance(value, str):
-        return f"{key} = {quoted(value)}"
-    names = [quoted(name) for name in value]
+        return f"{key} = {toml_value(value)}"
+    names = [toml_value(name) for name in value]
     line = f"{key} = [{', '.join(names)}]"
     return line if len(line) <= WIDTH else "\n".join([f"{key} = [", *(f"    {name}," for name in names), "]"])

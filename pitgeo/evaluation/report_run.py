@@ -5,15 +5,11 @@ from __future__ import annotations
 import csv
 import math
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pitgeo.config.toml import tomllib
 
 NAMES = {"train": "training", "validation": "validation"}
 

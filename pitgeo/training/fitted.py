@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +64,7 @@ def load_module(path: Path) -> tuple[OperatorModule, RunConfig]:
         model, control = build(config.model.options, spec), config.model.options.control(spec)
         inputs, targets = (_stored_scaling(weights, name) for name in ("input_scaling", "target_scaling"))
         fitted = Fitted(inputs, targets, weights["sizes"], control)
-        module = fitted.module(model, config.training, copy.deepcopy(metadata))
+        module = fitted.module(model, config.training, metadata)
         module.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(

@@ -16,7 +16,6 @@ from torch import nn
 
 from pitgeo.config.config import RunConfig, to_toml
 from pitgeo.data import PointData
-from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.measures.reference import Reference
 from pitgeo.models.registry import build, parameter_count
@@ -25,7 +24,7 @@ from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_fro
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
 from pitgeo.workflows.fit_control import fit_before, with_control
-from pitgeo.workflows.run_data import RunData, data_spec, fit_box_scale, read_data
+from pitgeo.workflows.run_data import RunData, data_spec, example_samples, read_data
 from pitgeo.workflows.run_folder import Trained, as_begun, check_places, claim, finished
 
 log = logging.getLogger(__name__)
@@ -112,16 +111,12 @@ def dry_run(config: RunConfig) -> list[str]:
     """
     options = config.data.options
     train, validation, test = options.counts()
-    examples: Sequence[PointData] = options.few_samples()
-    raw = examples if len(examples) else [options.template()]
-    transform = config.transform(fit_box_scale(config, raw))
-    samples: Sequence[PointData]
-    samples = raw.with_transform(transform) if isinstance(raw, SharedMesh) else [transform(sample) for sample in raw]
+    samples, are_given = example_samples(config)
     sample = samples[0]
     labels = options.table(sample).target_labels
     model = build(config.model.options, data_spec(config, samples))
     prepare_model(model, config.training)
-    tried = _try(model, samples) if len(examples) else "no sample: there are no files"
+    tried = _try(model, samples) if are_given else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
     return [
         f"data: {config.data.name} ({train} train, {validation} validation, {test} test), {options.origin}",

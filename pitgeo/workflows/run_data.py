@@ -105,6 +105,19 @@ def fit_box_scale(config: RunConfig, samples: Sequence[PointData]) -> float | No
     return UnitBox.fit(_meshes(samples)).scale if config.scaling.box == "unit" else None
 
 
+def example_samples(config: RunConfig) -> tuple[Sequence[PointData], bool]:
+    """One or two samples as the model takes them, to try it on, and whether the data set gave them.
+
+    While its files are missing there may be one sample alone, of the declared shape.
+    """
+    given: Sequence[PointData] = config.data.options.few_samples()
+    raw = given if len(given) else [config.data.options.template()]
+    transform = config.transform(fit_box_scale(config, raw))
+    if isinstance(raw, SharedMesh):
+        return raw.with_transform(transform), True
+    return [transform(sample) for sample in raw], len(given) > 0
+
+
 def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
     """What a model is built for."""
     meshes = _meshes(samples)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.paper.table import BENCHMARKS
 from pitgeo.config.config import RunConfig, difference, load_config, parse_config, schema, to_toml
-from pitgeo.config.toml import ConfigError
+from pitgeo.config.toml import ConfigError, toml_text, tomllib
 from pitgeo.data import PointData
 from pitgeo.graphs.neighbors import quantile
 
@@ -222,3 +222,11 @@ def test_the_body_of_residual_blocks_says_what_to_do():
     tables = {"data": {"name": "smoothing"}, "model": {"name": "pit", "pit": {"body": "residual"}}}
     with pytest.raises(ConfigError, match=r"old\.ckpt.*'residual', which this version no longer has\); train again"):
         parse_config(tables, source="old.ckpt")
+
+
+def test_every_character_of_a_name_comes_back():
+    """JSON leaves one as it is that TOML has only in another form."""
+    text = 'a\x7fb\u00fc\n"c"'
+    assert tomllib.loads(toml_text({"data": {"inputs": [text], "root": text}})) == {
+        "data": {"inputs": [text], "root": text}
+    }

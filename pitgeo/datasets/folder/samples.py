@@ -76,9 +76,7 @@ class MeshSamples(Samples):
             result.readings, result.numbers = self.readings[index], self.numbers[index]
             result._kept, result._bytes = {}, 0
             return result
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
-        index %= len(self)
+        index = self._number(index)
         if index not in self._kept:
             sample = _prepared(self.table, self.transform, self.readings[index])
             sample.sample_id = self.numbers[index]

@@ -121,9 +121,7 @@ class SeriesSamples(Samples):
             result = copy.copy(self)
             result.places = self.places[index]
             return result
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"Expected a sample in 0..{len(self) - 1} (got {index})")
-        case, step = self.places[index]
+        case, step = self.places[self._number(index)]
         states, sample = self._load(case), self.cases[case]
         channels = states.shape[-1]
         sample.x = torch.cat([sample.x[:, : sample.x.shape[1] - channels], states[step]], 1)

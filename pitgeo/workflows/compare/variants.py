@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pitgeo.config.toml import ConfigError, read_toml
+from pitgeo.config.toml import ConfigError, read_toml, toml_value
 from pitgeo.models.registry import MODELS
 
 Variants = dict[str, tuple[str, ...]]
@@ -73,7 +73,7 @@ def _changes(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def _toml(value: Any) -> str:
     """A value in TOML, on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(part)}" for key, part in value.items()) + "}"
+        return "{" + ", ".join(f"{toml_value(key)} = {_toml(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(_toml(part) for part in value)}]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (bool, int, float, str)) else str(value)
+    return toml_value(value) if isinstance(value, (bool, int, float, str)) else str(value)
