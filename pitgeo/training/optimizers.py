@@ -10,6 +10,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from pitgeo.config.config import TrainingConfig
+from pitgeo.training.muon import Muon
 
 _SMALLEST = 16  # rows and columns of a matrix that is a map between hidden layers, rather than from or to channels
 
@@ -17,9 +18,8 @@ _SMALLEST = 16  # rows and columns of a matrix that is a map between hidden laye
 def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     """The optimiser of a configuration: Adam, AdamW, or Muon for matrices between hidden layers and AdamW for the rest.
 
-    Muon moves a matrix along its momentum with all singular values made about 1, scaled so that learning rates are
-    those of AdamW. It has the real matrices of at least 16 rows and 16 columns; vectors, kernels of convolutions, and
-    matrices from or to a few channels are AdamW's.
+    Muon (:class:`~pitgeo.training.muon.Muon`) takes learning rates of AdamW's size. It has the real matrices of at
+    least 16 rows and 16 columns; vectors, kernels of convolutions, and matrices from or to a few channels are AdamW's.
 
     AdamW and Muon have weights decay that values are multiplied by, not length scales, biases and the scales of norms:
     decay would draw length scales to infinity. Adam's is the gradient of a penalty on all weights, as in the papers.
@@ -29,8 +29,7 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
         training: Optimiser, learning rate and weight decay.
 
     Reference:
-        Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024; Liu et al., Muon is scalable for
-        LLM training, 2025, for the scaling. Loshchilov and Hutter, ICLR 2019, for AdamW.
+        Loshchilov and Hutter, ICLR 2019, for AdamW; :class:`~pitgeo.training.muon.Muon` names its own.
     """
     weights = list(model.parameters())
     options: dict[str, Any] = {"lr": training.learning_rate, "weight_decay": training.weight_decay}
@@ -45,7 +44,7 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> Optimizer:
     if others:
         parts.append(_adamw(others, spared, training))
     if hidden:
-        parts.append(torch.optim.Muon(hidden, adjust_lr_fn="match_rms_adamw", **options))
+        parts.append(Muon(hidden, **options))
     return Optimizers(parts)
 
 
