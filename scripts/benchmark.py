@@ -32,6 +32,7 @@ if __name__ == "__main__":
     parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.system.memory")
     parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile (default: 0)")
     parser.add_argument("--spin", action="store_true", help="leave OpenMP's threads as they are: see docs/speed.md")
+    parser.add_argument("--before", metavar="CHECKOUT", help="measure pitgeo in another folder as well, by turns")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
@@ -59,6 +60,7 @@ if __name__ == "__main__":
                 options.keep_memory,
                 options.busy,
                 options.spin,
+                options.before,
             )
             print(format_speed(run_speed(options.works or list(WORKS), options.output, how)))
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +31,8 @@ from pitgeo.system.threads import SPINS
 
 log = logging.getLogger(__name__)
 
+_BEFORE = "before"  # the way of another checkout
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -44,9 +47,10 @@ class Settings:
         keep_memory: Have every process keep the memory of freed tensors, as pitgeo's commands do.
         busy: Number of other processes that compute at the same time.
         spin: Let waiting threads of OpenMP spin; in pitgeo's commands they sleep soon.
+        before: A checkout of another version, whose library does the first way of every work as well.
 
     Raises:
-        ValueError: If a number is not positive.
+        ValueError: If a number is not positive, or there is no pitgeo in that checkout.
     """
 
     rounds: int = 3
@@ -57,11 +61,14 @@ class Settings:
     keep_memory: bool = False
     busy: int = 0
     spin: bool = False
+    before: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("rounds", "repeat", "threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"Expected '{name}' to be at least 1 (got {getattr(self, name)})")
+        if self.before is not None and not (Path(self.before) / "pitgeo" / "__init__.py").exists():
+            raise ValueError(f"Expected a checkout with a folder 'pitgeo' to compare with (got {self.before})")
 
 
 def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: bool = True) -> dict[str, Any]:
@@ -88,12 +95,13 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
     path = output / "speed.json"
     known = json.loads(path.read_text(encoding="utf-8"))["works"] if path.exists() else {}
     output.mkdir(parents=True, exist_ok=True)
-    bar = tqdm(desc="benchmark", total=settings.rounds * sum(len(WORKS[name].ways) for name in names), unit="process",
+    ways = {name: [*WORKS[name].ways, *([_BEFORE] if settings.before else [])] for name in names}
+    bar = tqdm(desc="benchmark", total=settings.rounds * sum(map(len, ways.values())), unit="process",
                disable=not progress)  # fmt: skip
     result: dict[str, Any] = {"works": known}
     with bar:
         for name in names:
-            runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WORKS[name].ways}
+            runs: dict[str, list[dict[str, Any]]] = {way: [] for way in ways[name]}
             for _ in range(settings.rounds):
                 for way in runs:
                     runs[way].append(_in_process(name, way, settings))
@@ -136,6 +144,7 @@ def format_speed(result: dict[str, Any]) -> str:
         command = [name, *(["--keep-memory"] if used.get("keep_memory") else [])]
         command += ["--spin"] if used.get("spin") else []
         command += [f"--busy {used['busy']}"] if used.get("busy") else []
+        command += ["--before CHECKOUT"] if used.get("before") else []
         lines += [
             f"## {work['title']}",
             "",
@@ -182,11 +191,15 @@ def _summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     numbers = (settings.repeat, settings.threads, settings.seed)
-    command = [sys.executable, "-m", "benchmarks.speed", name, way, *map(str, numbers), settings.device]
-    command += ["--keep-memory"] if settings.keep_memory else []
     variables = environment() | ({} if settings.spin else {"GOMP_SPINCOUNT": SPINS})
-    with _busy(settings.busy):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
+    library = settings.before if way == _BEFORE else None
+    done_by = way if library is None else next(iter(WORKS[name].ways))
+    command = [sys.executable, "-m", "benchmarks.speed", name, done_by, *map(str, numbers), settings.device]
+    command += ["--keep-memory"] if settings.keep_memory else []
+    with _busy(settings.busy), tempfile.TemporaryDirectory() as folder:
+        if library is not None:  # Python looks in the folder that it starts in before all others
+            (Path(folder) / "pitgeo").symlink_to(Path(library, "pitgeo").resolve())
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, cwd=folder)
     if done.returncode:
         last = "\n".join(done.stderr.strip().splitlines()[-3:])
         raise RuntimeError(f"Expected {name!r} to be measured with {way!r} (got exit status {done.returncode}: {last})")

@@ -24,7 +24,7 @@ WORKS: dict[str, Work] = {
     "elasticity_wide": training(NETWORKS["elasticity_wide"], compiled=True),
     "elasticity_near": training(NETWORKS["elasticity_near"]),
     **{name: training(NETWORKS[name], ("recomputed",)) for name in ("darcy2d_85", "darcy2d_211", "naca")},
-    **{f"{name}_quick": quick(name) for name in ("elasticity", "darcy2d", "naca")},
+    **{name: quick(name) for name in ("elasticity_quick", "darcy2d_quick", "naca_quick", "holed_poisson", "plates")},
     "layer": local_layer(),
     "big_mesh": big_mesh(),
     "farthest": farthest(200_000, 2_048),

@@ -215,6 +215,23 @@ def test_a_way_that_fails_is_named(tmp_path, monkeypatch: pytest.MonkeyPatch) ->
     assert list(json.loads((tmp_path / "speed.json").read_text())["works"]) == ["growth_1000"]  # what is done is kept
 
 
+def test_another_checkout_does_the_same_work(tmp_path) -> None:
+    with pytest.raises(ValueError, match="Expected a checkout with a folder 'pitgeo' to compare with"):
+        Settings(before=str(tmp_path))
+    (tmp_path / "pitgeo").mkdir()
+    (tmp_path / "pitgeo" / "__init__.py").write_text("raise ImportError('of the other checkout')")
+    with pytest.raises(RuntimeError, match=r"(?s)with 'before' \(got .*of the other checkout"):
+        run_speed(["growth_1000"], tmp_path, Settings(1, 1, before=str(tmp_path)), progress=False)
+
+
+def test_configurations_are_stepped_with_and_without_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.speed.quick.PLATE", (0.5, 0.1, 0.01, 300))
+    work = WORKS["plates"]
+    assert list(work.ways) == ["pitgeo", "averages alone"]
+    for way in work.ways.values():
+        way(0, "cpu")()
+
+
 def test_a_profile_tells_where_time_goes(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "NETWORKS", {"small": NETWORKS["own points"]})
     result = profile.run_profile("small", tmp_path, repeat=1)

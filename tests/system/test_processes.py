@@ -1,7 +1,9 @@
 """Work shared by processes, where it pays."""
 
+import itertools
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -33,8 +35,10 @@ def test_quick_work_stays_in_this_process(monkeypatch):
 
 
 def test_long_work_goes_to_other_processes(monkeypatch):
-    monkeypatch.setattr(processes, "START", 0.06)
-    found = list(as_needed(slow, range(8), 2))
+    seconds = itertools.count()  # every item takes one by this clock
+    monkeypatch.setattr(processes, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    monkeypatch.setattr(processes, "START", 2)
+    found = list(as_needed(where, range(8), 2))
     assert sorted(item for item, _, _ in found) == list(range(8))
     own = [item for item, process, _ in found if process == os.getpid()]
     assert own == [0, 1]  # the first may load a library, the second tells how long one takes
