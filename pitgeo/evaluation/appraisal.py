@@ -30,7 +30,7 @@ from pitgeo.evaluation.verdict import LEAST_SAMPLES, Influence, Rival, verdict
 from pitgeo.measures.measures import Measures
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import Predictor
-from pitgeo.training.module import known
+from pitgeo.training.output_points import known
 
 log = logging.getLogger(__name__)
 

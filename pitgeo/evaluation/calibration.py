@@ -26,7 +26,7 @@ from pitgeo.evaluation.verdict import verdict
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments
 from pitgeo.prediction.predictor import Predictor
-from pitgeo.training.module import known
+from pitgeo.training.output_points import known
 
 Values = NDArray[np.float64]
 LEVELS = tuple(step / 10 for step in range(1, 31))

@@ -27,7 +27,7 @@ from pitgeo.evaluation.scores import SPLITS, Split, measure_samples, predict_sam
 from pitgeo.measures.measures import FORMAT
 from pitgeo.prediction.predictor import load
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.training.module import known
+from pitgeo.training.output_points import known
 
 log = logging.getLogger(__name__)
 

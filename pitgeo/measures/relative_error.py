@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch_geometric.utils import segment
+
+from pitgeo.system.tensors import TensorRecord
 
 REST = 1e-3
 """Targets smaller than this share of their typical size are at rest: zero up to rounding."""
@@ -77,47 +80,101 @@ def relative_error(
         Chen and Wu, ICML 2024, section 4; Horvitz and Thompson, A generalization of sampling without replacement from a
         finite universe, 1952.
     """
-    if norm not in (1, 2):
-        raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
-    target_rows = target if rows is None else _at(target, rows)
-    if prediction.dim() not in (2, 3) or prediction.shape != target_rows.shape:
-        raise ValueError(
-            "Expected 'prediction' and 'target' to have one shape [M, K], or [B, M, K] on a shared mesh "
-            f"(got {list(prediction.shape)} and {list(target_rows.shape)}); reshape them, nothing is broadcast"
-        )
-    if prediction.dim() == 3:
-        if batch is not None:
-            raise ValueError("Expected no 'batch' for samples on a shared mesh (got one)")
-        batch_size, points = target.shape[:2]
-        batch = torch.arange(batch_size, device=prediction.device).repeat_interleave(points)
+    sizes_of = ErrorSizes.of(target, batch, batch_size, norm, sample_id, floor, groups, rows, typical, sizes)
+    return sizes_of.errors(prediction, target)
+
+
+@dataclass(frozen=True)
+class ErrorSizes(TensorRecord):
+    """What the errors of a batch are relative to, and which points they are of: all that can be checked beforehand.
+
+    With it, :meth:`errors` looks at no number, so that no step of a training waits for the device.
+
+    Args:
+        size: Norms to divide by, ``[B, K]``.
+        pointer: Where each sample begins among the points with predictions, and where the last one ends, ``[B + 1]``.
+        rows: The points with predictions among all, ``[m]``; ``None`` for all.
+        ratio: What an estimate from some points is multiplied by, ``[B, 1]``; ``None`` without ``rows``.
+        norm: ``1`` or ``2``.
+    """
+
+    size: Tensor
+    pointer: Tensor
+    rows: Tensor | None
+    ratio: Tensor | None
+    norm: Literal[1, 2]
+
+    @classmethod
+    def of(
+        cls,
+        target: Tensor,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+        norm: Literal[1, 2] = 2,
+        sample_id: Tensor | None = None,
+        floor: Tensor | None = None,
+        groups: Sequence[int] | None = None,
+        rows: Tensor | None = None,
+        typical: Tensor | None = None,
+        sizes: Tensor | None = None,
+    ) -> ErrorSizes:
+        """Those of some targets; arguments and errors are those of :func:`relative_error`."""
+        if norm not in (1, 2):
+            raise ValueError(f"Expected 'norm' to be 1 or 2 (got {norm!r})")
         if rows is not None:
-            rows = (rows + points * torch.arange(batch_size, device=rows.device).unsqueeze(1)).flatten()
-        prediction, target, target_rows = (values.flatten(0, 1) for values in (prediction, target, target_rows))
-    pointer = _pointer(target.shape[0], batch, batch_size, prediction.device)
-    if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
-        raise ValueError(
-            f"Expected 'sample_id' to have one entry for every of {pointer.numel() - 1} samples "
-            f"(got {sample_id.numel()})"
-        )
-    difference = prediction.double() - target_rows.double()
-    error = _norm(difference, pointer, norm) if rows is None else _estimate(difference, pointer, rows, norm)
-    size = _norm(target.double(), pointer, norm) if sizes is None else sizes.double()
-    if groups is not None and sizes is None:
-        size = _vector_sizes(size, groups, norm)
-    if floor is not None and sizes is None:
-        count = pointer.diff()[:, None].double()
-        size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
-    if typical is not None and sizes is None:
-        size = _at_rest(size, typical, pointer, norm)[0]
-    if bool((size == 0).any()):
-        sample, channel = (int(number) for number in (size == 0).nonzero()[0])
-        name = int(sample_id.flatten()[sample]) if sample_id is not None else sample
-        raise ValueError(
-            f"Expected the target of every sample to be non-zero somewhere (got zeros everywhere in sample {name}, "
-            f"channel {channel}); a relative error is not defined there: leave the sample out"
-        )
-    dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
-    return (error / size).to(dtype)
+            _check_rows(rows, target.shape[-2])
+        flat_rows = rows
+        if target.dim() == 3:
+            if batch is not None:
+                raise ValueError("Expected no 'batch' for samples on a shared mesh (got one)")
+            batch_size, points = target.shape[:2]
+            samples = torch.arange(batch_size, device=target.device)
+            batch = samples.repeat_interleave(points)
+            flat_rows = None if rows is None else (rows + points * samples.unsqueeze(1)).flatten()
+            target = target.flatten(0, 1)
+        pointer = _pointer(target.shape[0], batch, batch_size, target.device)
+        if sample_id is not None and sample_id.numel() != pointer.numel() - 1:
+            raise ValueError(
+                f"Expected 'sample_id' to have one entry for every of {pointer.numel() - 1} samples "
+                f"(got {sample_id.numel()})"
+            )
+        size = sizes
+        if size is None:
+            size = _norm(target.double(), pointer, norm)
+            if groups is not None:
+                size = _vector_sizes(size, groups, norm)
+            if floor is not None:
+                count = pointer.diff()[:, None].double()
+                size = torch.maximum(size, floor.double() * (count if norm == 1 else count.sqrt()))
+            if typical is not None:
+                size = _at_rest(size, typical, pointer, norm)[0]
+        size = size.double()
+        if bool((size == 0).any()):
+            sample, channel = (int(number) for number in (size == 0).nonzero()[0])
+            name = int(sample_id.flatten()[sample]) if sample_id is not None else sample
+            raise ValueError(
+                f"Expected the target of every sample to be non-zero somewhere (got zeros everywhere in sample {name}, "
+                f"channel {channel}); a relative error is not defined there: leave the sample out"
+            )
+        if rows is None or flat_rows is None:
+            return cls(size, pointer, None, None, norm)
+        row_pointer = torch.searchsorted(flat_rows, pointer)
+        return cls(size, row_pointer, rows, _ratio(pointer, row_pointer, norm), norm)
+
+    def errors(self, prediction: Tensor, target: Tensor) -> Tensor:
+        """The relative errors ``[B, K]``; shapes are those of :func:`relative_error`."""
+        target_rows = target if self.rows is None else target.index_select(-2, self.rows)
+        if prediction.dim() not in (2, 3) or prediction.shape != target_rows.shape:
+            raise ValueError(
+                "Expected 'prediction' and 'target' to have one shape [M, K], or [B, M, K] on a shared mesh "
+                f"(got {list(prediction.shape)} and {list(target_rows.shape)}); reshape them, nothing is broadcast"
+            )
+        difference = (prediction.double() - target_rows.double()).flatten(0, -2)
+        error = _norm(difference, self.pointer, self.norm)
+        if self.ratio is not None:
+            error = error * self.ratio
+        dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
+        return (error / self.size).to(dtype)
 
 
 def at_rest(target: Tensor, typical: Tensor, groups: Sequence[int] | None = None) -> Tensor:
@@ -135,24 +192,21 @@ def _at_rest(size: Tensor, typical: Tensor, pointer: Tensor, norm: int) -> tuple
     return torch.where(rests, typical_size, size), rests
 
 
-def _at(target: Tensor, rows: Tensor) -> Tensor:
-    """The targets at some of the points."""
+def _check_rows(rows: Tensor, points: int) -> None:
     if rows.dim() != 1 or rows.numel() == 0 or bool((rows[1:] <= rows[:-1]).any()):
         raise ValueError(
             f"Expected 'rows' to be increasing numbers of points, [m] (got {rows.tolist()[:8]}, of shape "
             f"{list(rows.shape)}); sort them"
         )
-    if int(rows[0]) < 0 or int(rows[-1]) >= target.shape[-2]:
+    if int(rows[0]) < 0 or int(rows[-1]) >= points:
         raise ValueError(
-            f"Expected 'rows' to lie in 0..{target.shape[-2] - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' must "
-            f"have all points"
+            f"Expected 'rows' to lie in 0..{points - 1} (got {int(rows[0])}..{int(rows[-1])}); 'target' must have all "
+            f"points"
         )
-    return target.index_select(-2, rows)
 
 
-def _estimate(difference: Tensor, pointer: Tensor, rows: Tensor, norm: int) -> Tensor:
-    """The norm over all points of a sample, from the differences at some of them."""
-    row_pointer = torch.searchsorted(rows, pointer)
+def _ratio(pointer: Tensor, row_pointer: Tensor, norm: int) -> Tensor:
+    """What norms of some points of the samples are multiplied by, as estimates of those of all, ``[B, 1]``."""
     ratio = pointer.diff().double() / row_pointer.diff()
     if bool(torch.isinf(ratio).any()):
         sample = int(torch.isinf(ratio).nonzero()[0])
@@ -160,7 +214,7 @@ def _estimate(difference: Tensor, pointer: Tensor, rows: Tensor, norm: int) -> T
             f"Expected 'rows' to have points of every sample (got none of sample {sample}); draw some of each"
         )
     ratio = ratio.nan_to_num(1.0).unsqueeze(1)
-    return _norm(difference, row_pointer, norm) * (ratio if norm == 1 else ratio.sqrt())
+    return ratio if norm == 1 else ratio.sqrt()
 
 
 def _vector_sizes(size: Tensor, groups: Sequence[int], norm: int) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from pitgeo.data import PointData
 from pitgeo.nn.checks import check_input
-from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.dense import DenseLayout, layout_of
 from pitgeo.nn.local_decoder import Rows
 
 
@@ -55,11 +55,11 @@ class DensePoints:
         if data.x.dim() == 3:
             pos = _shared(data.pos, data.samples)
             return cls(pos, data.x, None, pos if same else _shared(data.points("output")[0], data.samples), None, None)
-        layout = _layout_of(data, "input")
+        layout = layout_of(data, "input")
         pos, x = layout.dense(data.pos), layout.dense(data.x)
         if same:
             return cls(pos, x, layout.mask, pos, layout.mask, layout)
-        output = _layout_of(data, "output")
+        output = layout_of(data, "output")
         return cls(pos, x, layout.mask, output.dense(data.points("output")[0]), output.mask, output)
 
     @property
@@ -101,13 +101,8 @@ def query_points(data: PointData, rows: Rows = None) -> tuple[Tensor, DenseLayou
         pos, batch = pos[rows], None if batch is None else batch[rows]
     if data.x.dim() == 3:
         return pos.unsqueeze(0), None
-    layout = DenseLayout.of(batch, int(pos.shape[0]), data.samples)
+    layout = layout_of(data, "output") if rows is None else DenseLayout.of(batch, int(pos.shape[0]), data.samples)
     return layout.dense(pos), layout
-
-
-def _layout_of(data: PointData, kind: str) -> DenseLayout:
-    pos, batch = data.points(kind)
-    return DenseLayout.of(batch, int(pos.shape[0]), data.samples)
 
 
 def _shared(pos: Tensor, samples: int) -> Tensor:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from pitgeo.data import PointData
 from pitgeo.graphs.checks import batch_pointer
+from pitgeo.system.tensors import TensorRecord
 
 
 @dataclass(frozen=True, eq=False)
-class DenseLayout:
+class DenseLayout(TensorRecord):
     """The row of every point of a flat batch in a dense one.
 
     Args:
@@ -61,6 +64,24 @@ class DenseLayout:
         """``[B, N, C]`` -> ``[N_total, C]``."""
         rows = dense.reshape(-1, dense.shape[-1])
         return rows if self.place is None else rows[self.place]
+
+
+def layout_of(data: PointData, kind: str) -> DenseLayout:
+    """The layout of the input, latent or output points: that of :func:`with_layouts`, or a new one."""
+    layout = data.get(f"{kind}_layout")
+    if isinstance(layout, DenseLayout):  # else missing, or the layouts of single samples that were batched later
+        return layout
+    pos, batch = data.points(kind)
+    has_own = data.x.dim() == 2  # a mesh for every sample
+    return DenseLayout.of(batch if has_own else None, pos.shape[0], data.samples if has_own else None)
+
+
+def with_layouts(data: PointData) -> PointData:
+    """A copy with the layouts of all points, so that models need not look at numbers that are on a GPU by then."""
+    data = copy.copy(data)
+    for kind in ("input", "latent", "output"):
+        data[f"{kind}_layout"] = layout_of(data, kind)
+    return data
 
 
 def centred(pos: Tensor, mask: Tensor | None) -> Tensor:

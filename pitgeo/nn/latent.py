@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pitgeo.data import PointData
-from pitgeo.nn.dense import DenseLayout
+from pitgeo.nn.dense import DenseLayout, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,7 @@ class LatentPoints:
     def of(cls, data: PointData) -> LatentPoints:
         """The latent points of a sample or a batch."""
         shared = data.x.dim() == 3
-        latent, batch = data.points("latent")
-        layout = data.get("latent_layout")
-        if not isinstance(layout, DenseLayout):  # missing, or the layouts of single samples that were batched later
-            layout = DenseLayout.of(None if shared else batch, latent.shape[0], None if shared else data.samples)
+        latent, layout = data.points("latent")[0], layout_of(data, "latent")
         return cls(latent if shared else layout.dense(latent), layout, shared)
 
     def dense(self, x: Tensor) -> Tensor:

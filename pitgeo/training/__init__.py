@@ -7,7 +7,8 @@ from pitgeo.training.distributed_context import find_context, require_one_proces
 from pitgeo.training.fine_tune import start_from
 from pitgeo.training.fit import fit, torch_device
 from pitgeo.training.loader import BatchLoader
-from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.module import OperatorModule
+from pitgeo.training.nonfinite import NonFiniteError
 
 __all__ = [
     "FORMAT",

@@ -10,7 +10,8 @@ from typing import Any, cast
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import Callback
 
-from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.module import OperatorModule
+from pitgeo.training.nonfinite import NonFiniteError
 
 log = logging.getLogger(__name__)
 

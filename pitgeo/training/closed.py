@@ -16,7 +16,8 @@ from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.checkpoint_io import AtomicCheckpointIO
 from pitgeo.training.history import COLUMNS
 from pitgeo.training.loader import BatchLoader
-from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.module import OperatorModule
+from pitgeo.training.nonfinite import NonFiniteError
 
 
 def fit_closed(

@@ -26,7 +26,8 @@ from pitgeo.training.distributed import TIMEOUT, together
 from pitgeo.training.distributed_context import ContextEnvironment, DistributedContext
 from pitgeo.training.history import History
 from pitgeo.training.loader import BatchLoader, LoaderState
-from pitgeo.training.module import NonFiniteError, OperatorModule
+from pitgeo.training.module import OperatorModule
+from pitgeo.training.nonfinite import NonFiniteError
 from pitgeo.training.progress import Progress
 from pitgeo.training.random_state import RandomState
 from pitgeo.training.stop_on_signal import StopOnSignal

@@ -15,19 +15,17 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.scaling import Scaling
 from pitgeo.measures.reference import Reference
-from pitgeo.measures.relative_error import relative_error
+from pitgeo.measures.relative_error import ErrorSizes
 from pitgeo.nn import project_
+from pitgeo.nn.dense import with_layouts
+from pitgeo.training.nonfinite import NonFiniteError, check_loss, flaw
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
-from pitgeo.training.output_points import averaged, draw_query_points, root_counts
+from pitgeo.training.output_points import averaged, draw_query_points, known, root_counts
 from pitgeo.training.schedules import make_schedule
 
 SHARES = tuple(step / 10 for step in range(11))
 """Shares of what a model adds to a control, one of which validation chooses."""
-
-
-class NonFiniteError(ArithmeticError):
-    """The loss, or a weight, is NaN or infinite; the message says where."""
 
 
 class OperatorModule(LightningModule):
@@ -119,21 +117,34 @@ class OperatorModule(LightningModule):
             values = base + (values if self.training else self.share * values)
         return values if len(self.sizes) == 0 else averaged(values, data, len(self.sizes), rows)
 
+    def on_before_batch_transfer(self, batch: PointData, dataloader_idx: int) -> PointData:
+        """Find what depends on numbers of the batch while it is on the CPU: no step waits for a GPU to tell them."""
+        batch = with_layouts(batch)
+        batch["error_sizes"] = self._error_sizes(batch, self._query_rows(batch) if self.training else None)
+        return batch
+
+    def transfer_batch_to_device(self, batch: PointData, device: torch.device, dataloader_idx: int) -> PointData:
+        """To a GPU from pinned memory, without waiting for the copy."""
+        if device.type != "cuda":
+            return cast(PointData, batch.to(device))
+        return cast(PointData, batch.pin_memory().to(device, non_blocking=True))
+
     def training_step(self, batch: PointData, batch_idx: int) -> Tensor:
         """The loss of a batch.
 
         Raises:
             NonFiniteError: If it is not finite.
         """
-        most = self.training_config.query_points
-        loss = self._error(batch, None if most is None else draw_query_points(batch, most)).mean()
-        if not bool(torch.isfinite(loss)):
-            raise NonFiniteError(
-                f"the loss became {float(loss.detach())} at step {self.global_step + 1} of {self.steps} "
-                f"(epoch {self.current_epoch + 1}), on the samples {_ids(batch)}"
-            )
+        loss = self._error(batch, self._query_rows(batch)).mean()
+        if not loss.is_cuda:
+            self._check_finite(loss, batch, self.global_step + 1)
         weight = batch.get("weight")  # of this device's share
         return loss if weight is None else loss * weight
+
+    def on_train_batch_end(self, outputs: Any, batch: PointData, batch_idx: int) -> None:
+        """Look at the loss of a GPU, now that the whole step is under way."""
+        if outputs["loss"].is_cuda:
+            self._check_finite(outputs["loss"], batch, self.global_step)
 
     def on_validation_epoch_start(self) -> None:
         """Forget the errors of the last epoch."""
@@ -144,7 +155,7 @@ class OperatorModule(LightningModule):
         errors = (self._error(batch) if self.control is None else self._errors_of_shares(batch)).cpu()
         self._errors.append(errors[:0] if batch.get("weight") == 0 else errors)
         if not self.validation_flaw and not bool(torch.isfinite(errors).all()):
-            self.validation_flaw = self._flaw(errors, batch)
+            self.validation_flaw = flaw(errors, batch, self.metadata, self.target_scaling)
 
     def on_validation_epoch_end(self) -> None:
         """The validation error: the mean over samples and channels, those of all devices."""
@@ -213,20 +224,40 @@ class OperatorModule(LightningModule):
         return torch.stack([self._error(batch, None, cast(Tensor, part)) for part in parts], -1).nan_to_num(torch.inf)
 
     def _error(self, batch: PointData, rows: Tensor | None = None, values: Tensor | None = None) -> Tensor:
-        numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
-        return relative_error(
-            known(self(batch, rows=rows) if values is None else values, batch, rows),
+        sizes = self._error_sizes(batch, rows)
+        return sizes.errors(known(self(batch, rows=rows) if values is None else values, batch, rows), batch.y)
+
+    def _error_sizes(self, batch: PointData, rows: Tensor | None) -> ErrorSizes:
+        """What errors at some output points are relative to: found before the batch was moved, or now."""
+        stored = batch.get("error_sizes")
+        if isinstance(stored, ErrorSizes) and stored.rows is rows:
+            return stored
+        device = batch.y.device
+        floor, typical, variation = (
+            None if sizes is None else sizes.to(device) for sizes in (self.floor, self.typical, self.variation)
+        )
+        return ErrorSizes.of(
             batch.y,
-            numbers,
+            None if batch.y.dim() == 3 else batch.points("output")[1],
             batch.samples,
             self.training_config.norm,
             batch.get("sample_id"),
-            self.floor,
+            floor,
             self.groups,
             rows,
-            self.typical,
-            self.variation.double() * root_counts(batch) if len(self.variation) else None,
+            typical,
+            None if variation is None or not len(variation) else variation.double() * root_counts(batch),
         )
+
+    def _query_rows(self, batch: PointData) -> Tensor | None:
+        """The output points that the loss of a training step is of; ``None`` for all."""
+        if isinstance(stored := batch.get("error_sizes"), ErrorSizes):
+            return stored.rows
+        most = self.training_config.query_points
+        return None if most is None else draw_query_points(batch, most)
+
+    def _check_finite(self, loss: Tensor, batch: PointData, step: int) -> None:
+        check_loss(loss, batch, f"step {step} of {self.steps} (epoch {self.current_epoch + 1})")
 
     def _variation(self) -> Tensor:
         """What the loss divides the error of every channel by; none where it is relative to the target itself."""
@@ -241,19 +272,6 @@ class OperatorModule(LightningModule):
         reference = Reference.parse(self.metadata["reference"])
         channels = self.groups or (1,) * len(reference.mean)
         return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
-
-    def _flaw(self, errors: Tensor, batch: PointData) -> str:
-        """Which error ``[B, K]``, or ``[B, K, shares]``, is not finite, and why that may be."""
-        sample, channel = (int(number) for number in (~torch.isfinite(errors)).nonzero()[0, :2])
-        labels = FieldTable.parse(self.metadata["table"]).target_labels if "table" in self.metadata else ()
-        name = f"target {labels[channel]!r}" if channel < len(labels) else f"target channel {channel}"
-        numbers = batch.get("sample_id")
-        sample_name = sample if numbers is None else int(numbers.flatten()[sample])
-        flaw = f"the error of {name} is {float(errors[sample, channel].max())} in validation sample {sample_name}"
-        logs = self.target_scaling.is_log
-        if bool(logs[channel % len(logs)]):
-            return f"{flaw}; its logarithm is scaled, and the exponential of what is predicted is out of range"
-        return f"{flaw}; what is predicted is NaN, or out of range"
 
     @property
     def floor(self) -> Tensor | None:
@@ -275,16 +293,3 @@ def _groups(metadata: dict[str, Any]) -> tuple[int, ...] | None:
         return None
     channels = tuple(field.channels for field in FieldTable.parse(metadata["table"]).targets)
     return channels if max(channels) > 1 else None
-
-
-def known(prediction: Tensor, data: PointData, rows: Tensor | None = None) -> Tensor:
-    """Zeros, like the targets have them, where a target does not belong to an output point (one of ``rows``)."""
-    mask = data.get("y_mask")
-    if mask is None:
-        return prediction
-    return torch.where(mask if rows is None else mask.index_select(-2, rows), prediction, 0.0)
-
-
-def _ids(batch: PointData) -> str:
-    numbers = batch.get("sample_id")
-    return "without numbers" if numbers is None else ", ".join(str(int(number)) for number in numbers.flatten())

@@ -54,10 +54,19 @@ def averaged(values: Tensor, data: PointData, scalars: int, rows: Tensor | None)
         means = numbers.mean(-2, keepdim=True).expand_as(numbers)
     else:
         batch = batch if rows is None else batch[rows]
-        counts = torch.bincount(batch, minlength=data.samples)
+        counts = torch.zeros(data.samples, dtype=torch.long, device=batch.device)
+        counts = counts.index_add(0, batch, torch.ones_like(batch))  # bincount would wait for a GPU
         pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         means = segment(numbers, pointer, "mean")[batch]
     return torch.cat([fields, means], -1)
+
+
+def known(prediction: Tensor, data: PointData, rows: Tensor | None = None) -> Tensor:
+    """Zeros, like the targets have them, where a target does not belong to an output point (one of ``rows``)."""
+    mask = data.get("y_mask")
+    if mask is None:
+        return prediction
+    return torch.where(mask if rows is None else mask.index_select(-2, rows), prediction, 0.0)
 
 
 def root_counts(batch: PointData) -> Tensor:
