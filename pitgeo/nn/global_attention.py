@@ -12,8 +12,9 @@ from pitgeo.graphs.metric import Metric
 from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, centred, check_dense, never_empty, result_type
 from pitgeo.nn.kernels.dense_attention import dense_attention
-from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, terms
+from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, fastest_expansion
 from pitgeo.nn.kernels.fused import checked_backend, fused_attention, fused_is_exact, position_factors
+from pitgeo.nn.kernels.tensor_grid import TensorGrid, grid_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import FirstMoments
 
@@ -21,8 +22,6 @@ Backend = Literal["auto", "expansion", "fused", "dense"]
 
 # A weight below exp(-69) = 1e-30 of the largest cannot matter, and denormal numbers are very slow on CPUs.
 _LOWEST_LOGIT = -69.0
-# The expansion is the fastest form while the sample has this many points for each of its terms.
-_POINTS_PER_TERM = 4
 
 
 class GlobalPositionAttention(nn.Module):
@@ -92,14 +91,11 @@ class GlobalPositionAttention(nn.Module):
         self.metric = metric or Metric()
         self.moments = FirstMoments(out_channels, heads, moments, self.metric) if moments else None
         self.scale = LengthScale(heads, positivity, lengths, self.metric.divisor)
-        if moments and backend == "expansion":
-            raise ValueError(
-                "Expected a 'backend' other than 'expansion' with 'moments' (got 'expansion'); take 'auto'"
-            )
         self.backend = checked_backend(backend, self.metric, ("auto", "expansion", "fused", "dense"))
         self.is_fused = backend == "fused"
         self.expanded: list[int] = []  # heads that take the expansion
         self.degree = 0  # of the expansion
+        self.grid: TensorGrid | None = None  # that the positions of a shared mesh form
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
@@ -112,40 +108,46 @@ class GlobalPositionAttention(nn.Module):
         """Attend."""
         if not torch.compiler.is_compiling():
             check_dense(x, pos, mask, self.value.in_channels)
+            if self.moments is not None:
+                self.moments.check_axes(pos)
             self.choose(pos, mask)
-        if self.moments is not None:
-            return self._with_moments(self.moments, x, at_least_single(pos), mask)
-        heads, far = self.value.heads, self.expanded
-        near = [head for head in range(heads) if head not in far]
-        pos = at_least_single(pos)
-        weight = self.value.weight.unflatten(0, (heads, -1))  # [H, C, in_channels]
-        dtype = result_type(x)
-        parts = []
+        pos, dtype, moments, far = at_least_single(pos), result_type(x), self.moments, self.expanded
+        near = [head for head in range(self.value.heads) if head not in far]
+        weight = self.value.weight.unflatten(0, (self.value.heads, -1))  # [H, C, in_channels]
         if near:
-            value = linear(x, weight[near].flatten(0, 1) if far else self.value.weight).unflatten(-1, (len(near), -1))
+            value = linear(x, (weight[near] if far else weight).flatten(0, 1)).unflatten(-1, (len(near), -1))
         with torch.autocast(x.device.type, enabled=False):  # geometry in float32 at least
-            scale = self.scale().to(pos.dtype)
-            if far:
-                keys = None if mask is None else never_empty(mask)
-                x, weight, rate = x.to(pos.dtype), weight.to(pos.dtype), scale / self.metric.divisor
-                if near:
-                    weight, rate = weight[far], rate[far]
-                parts.append(expanded_attention(x, weight, centred(pos, mask), rate, self.degree, keys).to(dtype))
+            scale, point, parts = self.scale().to(pos.dtype), centred(pos, mask), []
+            if self.grid is not None:
+                return self._on_grid(self.grid, value.to(pos.dtype), pos, scale).to(dtype)
             if near:
+                value = value if moments is None else moments.expand(value.flatten(-2), point)
                 parts.append(self._pairwise(value, pos, scale[near] if far else scale, mask))
-        if len(parts) == 1:
-            return parts[0].flatten(2)
-        order = torch.tensor(far + near, device=x.device).argsort()
-        return torch.cat(parts, -2)[..., order, :].flatten(2)
+            if far:
+                weight, rate = weight.to(pos.dtype), scale / self.metric.divisor
+                weight, rate = (weight[far], rate[far]) if near else (weight, rate)
+                keys = None if mask is None else never_empty(mask)
+                count = 0 if moments is None else moments.moment_channels
+                parts.append(expanded_attention(x.to(pos.dtype), weight, point, rate, self.degree, keys, count))
+            sums = parts[0] if len(parts) == 1 else torch.cat([part.to(parts[0].dtype) for part in parts], -2)
+            if (order := near + far) != sorted(order):
+                sums = sums.index_select(-2, torch.tensor(order, device=x.device).argsort())
+            if moments is None:
+                return sums.flatten(2).to(dtype)
+            averages, added = moments.contract(sums, point, self.scale.to_lengths(scale))
+            return (averages + added).to(dtype)
 
-    def _with_moments(self, moments: FirstMoments, x: Tensor, pos: Tensor, mask: Tensor | None) -> Tensor:
-        value, positions = self.value(x), centred(pos, mask)
-        with torch.autocast(x.device.type, enabled=False):
-            scale = self.scale().to(pos.dtype)
-            lengths = self.scale.to_lengths(scale)
-            sums = self._pairwise(moments.expand(value, positions), pos, scale, mask)
-        averages, added = moments.contract(sums, positions, lengths)
-        return (averages + added).to(value.dtype)
+    def _on_grid(self, grid: TensorGrid, value: Tensor, pos: Tensor, scale: Tensor) -> Tensor:
+        """Results on a tensor grid, from values ``[B, N, H, C]``."""
+        if torch.compiler.is_compiling():  # other positions than those of the choice
+            torch._assert_async(grid.agrees(pos), "Expected positions on the grid that 'choose' was called with")
+        moments, lines = self.moments, grid.lines(pos)
+        weights = [self._dense_weights(line, scale, None) for line in lines]
+        if moments is None:
+            return grid_attention(value, weights, grid)[0].flatten(2)
+        steps = [moments.steps(line, axis) for line, axis in zip(lines, grid.axes, strict=True)]
+        averages, firsts = grid_attention(value, weights, grid, steps, moments.moment_channels)
+        return averages.flatten(2) + moments.contribution(torch.stack(firsts, -3), self.scale.to_lengths(scale))
 
     @torch.no_grad()
     def choose(self, pos: Tensor, mask: Tensor | None = None, slack: int = 0) -> None:
@@ -160,33 +162,42 @@ class GlobalPositionAttention(nn.Module):
         Raises:
             ValueError: If the expansion is requested and would need too many terms.
         """
-        pos, before = at_least_single(pos), (self.expanded, self.degree)
+        differentiable, before, known = pos.requires_grad, (self.expanded, self.degree), self.grid
+        pos = at_least_single(pos)
+        self.expanded, self.degree, self.grid = [], 0, None
         if self.backend == "auto":
-            self.is_fused = pos.dim() == 3 and fused_is_exact(self.metric, self.scale(), pos, mask)
-        self.expanded, self.degree = [], 0
-        has_expansion = self.backend in ("auto", "expansion") and not self.metric.is_periodic and self.moments is None
+            may_fuse = pos.dim() == 3 and (differentiable or pos.is_cuda)
+            self.is_fused = may_fuse and fused_is_exact(self.metric, self.scale(), pos, mask)
+            if pos.dim() == 2 and mask is None and not differentiable:
+                self.grid = known if known is not None and known.fits(pos) else TensorGrid.of(pos)
+                if self.grid is not None:
+                    return
+        has_expansion = self.backend in ("auto", "expansion") and not self.metric.is_periodic
         if not has_expansion or pos.numel() == 0:
             return
         points, dimension = pos.shape[-2:]
         reach = float(centred(pos, mask).square().sum(-1).max())
-        for head, scale in enumerate((self.scale().double() / self.metric.divisor).tolist()):
-            degree = degree_for(2 * scale * reach, torch.finfo(pos.dtype).eps / 2)
-            if self.backend == "expansion" and degree is None:
-                raise ValueError(
-                    f"Expected length scales large enough for an expansion (got lambda = {scale:.3g} for head {head}, "
-                    f"on points up to {reach**0.5:.3g} from their mean); use the backend 'auto'"
-                )
-            if degree is not None and (
-                self.backend == "expansion" or terms(degree, dimension) * _POINTS_PER_TERM <= points
-            ):
-                self.expanded.append(head)
-                self.degree = max(self.degree, degree)
+        scales = (self.scale().double() / self.metric.divisor).tolist()
+        degrees = [degree_for(2 * scale * reach, torch.finfo(pos.dtype).eps / 2) for scale in scales]
+        if self.backend == "auto":
+            samples, width = (len(pos) if pos.dim() == 3 else 1), self.value.out_channels // self.value.heads
+            width += 0 if self.moments is None else dimension * self.moments.moment_channels
+            self.expanded = fastest_expansion(degrees, samples, points, dimension, width)
+        elif None in degrees:
+            head = degrees.index(None)
+            raise ValueError(
+                f"Expected length scales large enough for an expansion (got lambda = {scales[head]:.3g} for head "
+                f"{head}, on points up to {reach**0.5:.3g} from their mean); use the backend 'auto'"
+            )
+        else:
+            self.expanded = list(range(len(degrees)))
+        self.degree = max((degrees[head] or 0 for head in self.expanded), default=0)
         if slack and self.expanded:
             keeps = self.expanded == before[0] and self.degree <= before[1] <= self.degree + slack
             self.degree = before[1] if keeps else self.degree + 1
 
     def _pairwise(self, value: Tensor, pos: Tensor, scale: Tensor, mask: Tensor | None) -> Tensor:
-        """Attention in fused or dense form: ``[B, N, H, C]`` -> ``[B, N, H, C]``."""
+        """Attention by all pairs of points: ``[B, N, H, C]`` -> ``[B, N, H, C]``."""
         value = value.transpose(1, 2)
         if self.is_fused:
             pos = pos if pos.dim() == 3 else pos.expand(value.shape[0], -1, -1)
@@ -194,7 +205,7 @@ class GlobalPositionAttention(nn.Module):
             out = fused_attention(query, key, value.to(query.dtype), mask).to(value.dtype)
         elif self.backend == "auto" and not pos.requires_grad:
             keys = None if mask is None else never_empty(mask)
-            out = dense_attention(value, self.metric.pairwise(pos, pos), scale, keys)
+            out = dense_attention(value, pos, scale, self.metric, keys)
         else:
             weights = self._dense_weights(pos, scale, mask)  # [B, H, N, N], or [H, N, N] for a shared mesh
             out = weights.to(value.dtype) @ value

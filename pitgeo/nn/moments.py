@@ -99,11 +99,7 @@ class FirstMoments(nn.Module):
         Raises:
             ValueError: If the positions have another number of axes.
         """
-        if pos.shape[-1] != len(self.periods):
-            raise ValueError(
-                f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]}); set 'moments' "
-                f"to {pos.shape[-1]}, or to 0 for averages alone"
-            )
+        self.check_axes(pos)
         value = value.to(pos.dtype).unflatten(-1, (-1, self.channels))
         chosen, parts = self._with_moments(value), [value]
         with torch.autocast(pos.device.type, enabled=False):
@@ -142,9 +138,28 @@ class FirstMoments(nn.Module):
             if self.is_apart:
                 constant = firsts[..., -1:] * chosen[..., :-1].unsqueeze(-3)
                 firsts = torch.cat([firsts[..., :-1] - constant, constant], -3)
-            weight = self.weight.unflatten(1, (-1, self.heads, self.moment_channels))[:, :, heads]
-            weight = (weight / lengths[heads].view(-1, 1)).flatten(1).to(sums.dtype)
-        return value.flatten(-2), linear(firsts.flatten(-3), weight)
+        return value.flatten(-2), self.contribution(firsts, lengths, heads)
+
+    def contribution(self, firsts: Tensor, lengths: Tensor, heads: slice = slice(None)) -> Tensor:
+        """The contribution ``[..., M, heads * C]`` of first moments ``[..., M, D, some, K]`` of some heads."""
+        weight = self.weight.unflatten(1, (-1, self.heads, self.moment_channels))[:, :, heads]
+        weight = (weight / lengths[heads].view(-1, 1)).flatten(1).to(firsts.dtype)
+        with torch.autocast(firsts.device.type, enabled=False):
+            return linear(firsts.flatten(-3), weight)
+
+    def steps(self, pos: Tensor, axis: int) -> Tensor:
+        """What moments along an axis multiply the weights with, ``[N, N]``, for positions ``[N, D]``."""
+        coordinate, period = pos[:, axis], self.periods[axis]
+        step = coordinate - coordinate.unsqueeze(1)
+        return step if period == 0 else period / (2 * math.pi) * torch.sin(2 * math.pi / period * step)
+
+    def check_axes(self, pos: Tensor) -> None:
+        """Raise a ``ValueError`` if positions have another number of axes."""
+        if pos.shape[-1] != len(self.periods):
+            raise ValueError(
+                f"Expected positions along {len(self.periods)} axes for moments (got {pos.shape[-1]}); set 'moments' "
+                f"to {pos.shape[-1]}, or to 0 for averages alone"
+            )
 
     def _with_moments(self, value: Tensor) -> Tensor:
         """The values that have moments, of ``[..., C]``; with ``about="mean"``, the constant 1 after them."""

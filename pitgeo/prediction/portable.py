@@ -40,7 +40,7 @@ class Portable(nn.Module):
                     )
                 layer.backend, layer.is_fused = attention, attention == "fused"
                 if isinstance(layer, GlobalPositionAttention):
-                    layer.expanded = []
+                    layer.expanded, layer.grid = [], None
         self.eval()
 
     def forward(

@@ -69,12 +69,16 @@ def test_gradients_of_positions_in_compiled_code():
     assert_same(compiled, made, torch.rand(30, 4), pos, quantile(pos, pos, 0.2), leaves=[pos])
 
 
-@pytest.mark.parametrize("backend", ["expansion", "fused", "dense", "auto"])
+@pytest.mark.parametrize(
+    ("backend", "moments"), [("expansion", 0), ("expansion", 2), ("fused", 0), ("dense", 0), ("auto", 0), ("auto", 2)]
+)
 @pytest.mark.parametrize("shared", [False, True])
-def test_global_attention(backend, shared):
-    made = GlobalPositionAttention(4, 8, heads=2, backend=backend, lengths=(0.05, 3.0) if backend == "auto" else None)
-    x, pos = torch.rand(3, 200, 4, requires_grad=True), torch.rand(*(() if shared else (3,)), 200, 2)
-    mask = None if shared else torch.rand(3, 200) < 0.9
+def test_global_attention(backend, shared, moments):
+    lengths = (0.05, 3.0) if backend == "auto" else None
+    made = GlobalPositionAttention(4, 8, heads=2, backend=backend, lengths=lengths, moments=moments)
+    points = 1000 if backend == "auto" else 200
+    x, pos = torch.rand(3, points, 4, requires_grad=True), torch.rand(*(() if shared else (3,)), points, 2)
+    mask = None if shared else torch.rand(3, points) < 0.9
     made(x, pos, mask)
     if backend == "auto":
         assert made.expanded == [1]  # one head of either kind

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from pitgeo.graphs.metric import Metric
 from pitgeo.nn import GlobalPositionAttention
-from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, exponents, terms
+from pitgeo.nn.kernels.expansion import degree_for, expanded_attention, exponents, fastest_expansion, terms
 from tests.reference import position_attention, squared_distances
 
 
@@ -17,6 +18,7 @@ def test_exponents_are_all_multi_indices(dimension):
     assert len(index) == terms(4, dimension) == len(index.unique(dim=0))
     assert int(index.min()) == 0
     assert int(index.sum(1).max()) == 4
+    assert torch.equal(index[: terms(3, dimension)], exponents(3, dimension))
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.1, 1.0, 6.0])
@@ -73,6 +75,60 @@ def test_the_layer_chooses_form_by_head_and_equals_the_dense_formula(in_channels
         assert float((mine - theirs).abs().max() / theirs.abs().max()) < 10 * tolerance
 
 
+@pytest.mark.parametrize(
+    ("dimension", "points", "in_channels"), [(1, 600, 6), (2, 800, 300), (2, 800, 6), (3, 900, 300)]
+)
+@pytest.mark.parametrize(
+    ("form", "dtype", "tolerance"),
+    [
+        ("shared", torch.float64, 1e-10),
+        ("padded", torch.float64, 1e-10),
+        ("padded", torch.float32, 1e-5),
+        ("moved", torch.float64, 1e-10),  # positions have a gradient
+    ],
+)
+def test_with_moments_far_and_near_heads_equal_the_dense_form(in_channels, dimension, points, form, dtype, tolerance):
+    torch.manual_seed(0)
+    options = {"heads": 4, "metric": Metric(divisor=2.0), "moments": dimension}
+    made, dense = (GlobalPositionAttention(in_channels, 12, backend=way, **options) for way in ("auto", "dense"))
+    made.scale.raw.data.copy_(torch.tensor([0.2, 9.0, 0.0, 0.3]))
+    dense.load_state_dict(made.double().state_dict())
+    dense.double()
+    pos = torch.rand(2, points, dimension).double() + 3
+    pos = pos[0] if form == "shared" else pos
+    mask = torch.arange(points) < torch.tensor([[points], [points - 300]]) if form == "padded" else None
+    x, there = torch.rand(2, points, in_channels).double(), 1.0 if mask is None else mask.unsqueeze(-1).double()
+
+    def results(layer, dtype):
+        given = [part.to(dtype).requires_grad_(wanted) for part, wanted in ((x, True), (pos, form == "moved"))]
+        out = layer.to(dtype)(*given, mask) * there
+        wanted = [part for part in (*given, *layer.parameters()) if part.requires_grad]
+        return out.detach(), *torch.autograd.grad(out.square().sum(), wanted)
+
+    mine, theirs = results(made, dtype), results(dense, torch.float64)
+    assert made.expanded == [0, 2, 3]
+    for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+        assert float((one - other).abs().max()) <= (10 if number else 1) * tolerance * float(other.abs().max())
+
+
+def test_all_heads_expanded_with_moments():
+    torch.manual_seed(0)
+    made, dense = (GlobalPositionAttention(5, 8, heads=2, moments=2, backend=way) for way in ("expansion", "dense"))
+    dense.load_state_dict(made.state_dict())
+    x, pos = torch.rand(2, 40, 5).double(), torch.rand(2, 40, 2).double()
+    assert torch.allclose(made.double()(x, pos), dense.double()(x, pos), atol=1e-12)
+    assert torch.autograd.gradgradcheck(lambda p: made(x[:1, :5], p), pos[:1, :5].clone().requires_grad_())
+
+
+def test_heads_are_expanded_while_this_takes_less_time():
+    assert fastest_expansion([3, 4], 4, 243, 2, 32) == [0, 1]
+    assert fastest_expansion([3, None], 4, 243, 2, 32) == []  # pairs are there all the same
+    assert fastest_expansion([3, None], 4, 2000, 2, 32) == [0]
+    assert fastest_expansion([5, 40, 4], 1, 600, 3, 32) == [0, 2]  # 12,341 terms
+    assert fastest_expansion([3, 4], 1, 20, 2, 32) == []
+    assert fastest_expansion([None, None], 4, 2000, 2, 32) == []
+
+
 def test_the_expansion_has_second_derivatives():
     made = GlobalPositionAttention(3, 4, heads=2, backend="expansion").double()
 
@@ -97,7 +153,7 @@ def test_cost_grows_linearly_where_the_expansion_is_taken():
 
 
 def test_many_points_of_one_place():
-    made = GlobalPositionAttention(3, 4)
+    made = GlobalPositionAttention(3, 4, backend="expansion")
     x = torch.rand(1, 50, 3)
     out = made(x, torch.full((1, 50, 2), 0.3))
     assert made.expanded == [0]

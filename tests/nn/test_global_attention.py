@@ -124,15 +124,16 @@ def test_periodic_domains_take_the_dense_form():
 
 @pytest.mark.parametrize("strength", [1.0, 100.0, 1e3, 1e4, 1e6])
 @pytest.mark.parametrize("shift", [0.0, 10.0])
-def test_auto_is_accurate_in_single_precision_whatever_lambda_and_origin(strength, shift):
+@pytest.mark.parametrize("moves", [False, True])  # whether positions have a gradient
+def test_auto_is_accurate_in_single_precision_whatever_lambda_and_origin(strength, shift, moves):
     made = layer(GlobalPositionAttention, 4, 8, dtype=torch.float32)
     made.scale.raw.data.fill_(strength**0.5)
     x, pos = torch.rand(1, 200, 4), torch.rand(1, 200, 2) + shift
     exact = twin(made.double(), x[0].double(), pos[0].double())
     made.float()
-    error = float((made(x, pos)[0] - exact).detach().abs().max() / exact.detach().abs().max())
+    error = float((made(x, pos.requires_grad_(moves))[0] - exact).detach().abs().max() / exact.detach().abs().max())
     assert error < 1e-5
-    assert made.is_fused == (strength <= 100)
+    assert made.is_fused == (moves and strength <= 100)
 
 
 def test_self_position_attention_equals_the_formula():

@@ -239,8 +239,9 @@ def test_refusals():
         PositionAttention(3, 4, metric=Metric((1.0,)), moments=2)
     with pytest.raises(ValueError, match="'moments' to be 0 or the number of axes"):
         Body(moments=-1)
-    with pytest.raises(ValueError, match="expansion"):
-        GlobalPositionAttention(3, 4, moments=2, backend="expansion")
+    for backend in ("auto", "expansion"):
+        with pytest.raises(ValueError, match="2 axes"):
+            GlobalPositionAttention(3, 4, moments=2, backend=backend)(torch.rand(1, 9, 3), torch.rand(1, 9, 3))
     with pytest.raises(ValueError, match="'moments_about' to be 'point' or 'mean'"):
         PositionAttention(3, 4, moments_about="origin")
     made = PositionAttention(3, 4, moments=2)

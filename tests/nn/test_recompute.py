@@ -11,7 +11,7 @@ from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.models import FNO
-from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
+from pitgeo.nn import Body, GlobalPositionAttention, PiT, PointwiseMLP, Rollout
 from pitgeo.nn.kernels import fused
 from pitgeo.nn.recompute import is_recomputed, recomputed
 from pitgeo.training.options import prepare_model
@@ -107,6 +107,9 @@ def test_less_is_kept(moments):
 def test_what_fused_attention_works_on_is_gone_after_the_forward_pass(options, monkeypatch):
     # it keeps some by hooks of its own, which would take precedence over those of the checkpoints
     made, data = model(**options), batch(latent=not options)
+    for layer in made.modules():
+        if isinstance(layer, GlobalPositionAttention):
+            layer.backend, layer.is_fused = "fused", True
     values, original = [], fused._attention
 
     def noted(padded, mask):
