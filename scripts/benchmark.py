@@ -17,9 +17,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of the package
 
 from benchmarks.speed import WORKS, Settings, format_speed, run_speed
+from benchmarks.speed.attention_forms import attention_forms
 from benchmarks.speed.large_files import format_large_files, run_large_files
 from benchmarks.speed.profile import format_profile, run_profile
 from benchmarks.speed.table import NETWORKS
+from pitgeo.system.memory import keep_memory
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -34,6 +36,7 @@ if __name__ == "__main__":
     parser.add_argument("--spin", action="store_true", help="leave OpenMP's threads as they are: see docs/speed.md")
     parser.add_argument("--before", metavar="CHECKOUT", help="measure pitgeo in another folder as well, by turns")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
+    parser.add_argument("--attention-forms", action="store_true", help="fit what the forms of global attention cost")
     parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
     )
@@ -47,6 +50,11 @@ if __name__ == "__main__":
             torch.set_num_threads(options.threads)
             for name in options.profile:
                 print(format_profile(run_profile(name, options.output, options.repeat, options.seed)))
+        elif options.attention_forms:
+            torch.set_num_threads(options.threads)
+            if options.keep_memory:
+                keep_memory()
+            print(attention_forms(repeat=max(options.repeat, 10), seed=options.seed))
         elif options.predict_points:
             sizes, settings = options.predict_points, options.set
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))

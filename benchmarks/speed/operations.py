@@ -108,6 +108,10 @@ def _global(stage: nn.Module, samples: int, rows: int, dimension: int) -> int:
     value, points = layer.value, rows // samples
     share = value.out_channels // value.heads
     total = 0
+    if layer.grid is not None:  # a product with a matrix for every axis, and the gradients of values and matrices
+        return (
+            _linear(stage, rows) + _projection(value, rows) + 3 * 2 * rows * value.out_channels * sum(layer.grid.sizes)
+        )
     if far := len(layer.expanded):
         count = terms(layer.degree, dimension)
         read_out = 2 * 2 * rows * count * far * share

@@ -30,16 +30,21 @@ class GlobalPositionAttention(nn.Module):
     .. math::
         Y^h = \operatorname{softmax}(-\lambda_h D) \, U W^h
 
-    Heads with a length scale close to the size of the domain take the *expansion*: a sum over moments of the values,
-    exact to rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.kernels.expansion`). The others take the *fused*
-    form. Neither holds an :math:`N \times N` matrix. The fused form uses that a constant added to a row does not change
-    the softmax over this row:
+    No form but ``"dense"`` holds an :math:`N \times N` matrix:
 
-    .. math::
-        \operatorname{softmax}_j(-\lambda |p_i - p_j|^2)
-        = \operatorname{softmax}_j(2 \lambda p_i \cdot p_j - \lambda |p_j|^2)
+    - The *expansion*, for length scales close to the size of the domain, is a sum over moments of the values, exact to
+      rounding, at a cost linear in :math:`N` (:mod:`pitgeo.nn.kernels.expansion`).
+    - On a *tensor grid* that all samples share, weights are products of one matrix for every axis
+      (:mod:`pitgeo.nn.kernels.tensor_grid`).
+    - *Pairs* of points go in blocks (:mod:`pitgeo.nn.kernels.dense_attention`).
+    - The *fused* form uses that a constant added to a row does not change the softmax over this row,
 
-    which is scaled dot-product attention with queries :math:`\lambda (2 p_i, -1)` and keys :math:`(p_j, |p_j|^2)`.
+      .. math::
+          \operatorname{softmax}_j(-\lambda |p_i - p_j|^2)
+          = \operatorname{softmax}_j(2 \lambda p_i \cdot p_j - \lambda |p_j|^2) ,
+
+      which is scaled dot-product attention with queries :math:`\lambda (2 p_i, -1)` and keys :math:`(p_j, |p_j|^2)`.
+      Large :math:`\lambda` lose digits.
 
     Args:
         in_channels: Size of each value.
@@ -48,13 +53,12 @@ class GlobalPositionAttention(nn.Module):
         positivity: How :math:`\lambda > 0` is kept: ``"square"``, ``"tan"`` or ``"sine_tan"``.
         lengths: Smallest and largest initial length, see :class:`LengthScale`.
         metric: Periods of the domain and the divisor of squared distances.
-        backend: ``"expansion"``, ``"fused"``, ``"dense"``, or ``"auto"``, which chooses for every head: the expansion
-            if its number of terms is small enough; else fused if that is exact enough; else dense (periodic domains,
-            one mesh shared by all samples, a :math:`\lambda` so large that single precision loses more than about
-            5e-6). Every call outside compiled code chooses again; compiled code keeps the last choice of such a call
+        backend: ``"expansion"``, ``"fused"``, ``"dense"``, or ``"auto"``: the grid where there is one; else expansions
+            of those heads that so take less time in all, and pairs for the others. For positions on a GPU or with a
+            gradient, fused takes the place of pairs where its error stays below about 5e-6; else, with a gradient,
+            dense. Every call outside compiled code chooses again; compiled code keeps the last choice of such a call
             or of :meth:`choose`. ``"auto"`` has no second derivatives; ``"dense"`` has.
-        moments: Axes of the positions, to add first moments to the averages, see :class:`PositionAttention`; with
-            moments, the expansion is not used.
+        moments: Axes of the positions, to add first moments to the averages, see :class:`PositionAttention`.
 
     Shapes:
         - **x** ``[B, N, in_channels]``.
@@ -64,8 +68,8 @@ class GlobalPositionAttention(nn.Module):
 
     Raises:
         ValueError: If shapes disagree, ``heads`` does not divide ``out_channels``, or a periodic domain is given with
-            a form other than dense; if the expansion is requested with moments, or would need too many terms; if
-            positions or periods have another number of axes than ``moments``.
+            a form other than dense; if the expansion is requested and would need too many terms; if positions or
+            periods have another number of axes than ``moments``.
 
     Example:
         >>> GlobalPositionAttention(8, 16, heads=2)(torch.rand(3, 50, 8), torch.rand(3, 50, 2)).shape

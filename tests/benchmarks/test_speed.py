@@ -13,6 +13,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.speed import WORKS, Settings, format_speed, profile, run_speed
+from benchmarks.speed.attention_forms import COSTS, attention_forms
 from benchmarks.speed.big_mesh import big_mesh, prepared
 from benchmarks.speed.dense_twin import DenseTwin, Pairs
 from benchmarks.speed.networks import Network, c_mesh, regular, scattered
@@ -80,6 +81,22 @@ def test_operations_are_those_of_the_matrix_products() -> None:
     edges = 3 * sum(data.graph(name).num_edges for name in ("encoder", "decoder"))
     sums = 3 * 2 * edges * 8
     assert training_operations(model, data) == counter.get_total_flops() + sums
+
+
+def test_operations_on_a_grid_are_those_of_the_matrix_products() -> None:
+    network = NETWORKS["shared grid"]
+    model, data, step = network_step(network, 0)
+    step()
+    assert all(block.attention.grid is not None for block in model.processor)
+    with FlopCounterMode(display=False) as counter:
+        step()
+    sums = 3 * 2 * 8 * sum(data.graph(name).num_edges for name in ("encoder", "decoder")) * network.batch
+    assert training_operations(model, data) == counter.get_total_flops() + sums
+
+
+def test_costs_of_attention_forms() -> None:
+    table = attention_forms(((2, 30), (1, 60)), (2, 4), (1, 2), repeat=1)
+    assert all(f"| {cost} | " in table for cost in COSTS) and "error of the fit" in table
 
 
 def test_operations_of_moments_are_those_of_the_matrix_products() -> None:

@@ -27,10 +27,10 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 _LARGEST_DEGREE = 40  # e^m stays far from overflow in float32
-# Nanoseconds that a head takes, forward and backward, for a pair of points, and for a point and a term: constant, and
-# for every value that is averaged. Then those that the first head of either form takes in addition. Measured by
-# `python scripts/benchmark.py --attention-forms`.
-_PAIR, _TERM, _START = (2.5, 0.09), (2.5, 0.165), (0.7e6, 1.7e6)
+# Nanoseconds of a head, forward and backward, for a pair of points, and for a point and a term: constant, and for every
+# value that is averaged; then what either form takes in addition if any head has it. AMD EPYC, one thread, 2026-11-30:
+# `python scripts/benchmark.py --attention-forms --threads 1 --keep-memory`.
+_PAIR, _TERM, _START = (2.9, 0.08), (3.4, 0.10), (1.5e6, 1.8e6)
 
 
 def exponents(degree: int, dimension: int) -> Tensor:
