@@ -116,11 +116,5 @@ class GalerkinOptions(LinearAttentionOptions):
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
         return GalerkinTransformer(
-            spec.in_channels,
-            spec.out_channels,
-            spec.dimension,
-            self.width,
-            self.heads,
-            self.layers,
-            spec.extent,
+            spec.in_channels, spec.out_channels, spec.dimension, extent=spec.extent, **self.model_dump()
         )

@@ -214,14 +214,4 @@ class GINOOptions(ModelOptions):
 
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return GINO(
-            spec.in_channels,
-            spec.out_channels,
-            spec.dimension,
-            spec.extent,
-            spec.spacing,
-            self.modes,
-            self.width,
-            self.layers,
-            self.nodes,
-        )
+        return GINO(spec.in_channels, spec.out_channels, spec.dimension, spec.extent, spec.spacing, **self.model_dump())

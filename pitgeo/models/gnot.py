@@ -129,14 +129,4 @@ class GNOTOptions(LinearAttentionOptions):
 
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return GNOT(
-            spec.in_channels,
-            spec.out_channels,
-            spec.dimension,
-            self.width,
-            self.heads,
-            self.layers,
-            self.experts,
-            self.expansion,
-            spec.extent,
-        )
+        return GNOT(spec.in_channels, spec.out_channels, spec.dimension, extent=spec.extent, **self.model_dump())

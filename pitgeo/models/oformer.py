@@ -180,15 +180,6 @@ class OFormerOptions(ModelOptions):
 
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return OFormer(
-            spec.in_channels,
-            spec.out_channels,
-            spec.dimension,
-            self.width,
-            self.decoder_width,
-            self.heads,
-            self.layers,
-            self.frequency,
-            spec.spacing or spec.extent / 100,  # it is 0 where all points of most meshes coincide
-            spec.extent,
-        )
+        spacing = spec.spacing or spec.extent / 100  # it is 0 where all points of most meshes coincide
+        shape = spec.in_channels, spec.out_channels, spec.dimension
+        return OFormer(*shape, spacing=spacing, extent=spec.extent, **self.model_dump())

@@ -205,13 +205,4 @@ class ONOOptions(LinearAttentionOptions):
 
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return ONO(
-            spec.in_channels,
-            spec.out_channels,
-            self.width,
-            self.heads,
-            self.layers,
-            self.features,
-            self.momentum,
-            spec.extent,
-        )
+        return ONO(spec.in_channels, spec.out_channels, extent=spec.extent, **self.model_dump())

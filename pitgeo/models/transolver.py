@@ -122,13 +122,4 @@ class TransolverOptions(ModelOptions):
 
     def build(self, spec: DataSpec) -> nn.Module:
         """A new model."""
-        return Transolver(
-            spec.in_channels,
-            spec.out_channels,
-            self.channels,
-            self.heads,
-            self.layers,
-            self.slices,
-            self.expansion,
-            spec.extent,
-        )
+        return Transolver(spec.in_channels, spec.out_channels, extent=spec.extent, **self.model_dump())

@@ -1,6 +1,7 @@
 """What the tests of several models share: samples on scattered points, and an operator that is not pointwise."""
 
 import copy
+import itertools
 
 import torch
 from torch_geometric.data import Batch
@@ -9,7 +10,7 @@ from pitgeo.data import PointData
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 
 
-def sample(points=11, outputs=None, dimension=2, channels=2, seed=0):
+def sample(points=30, dimension=2, channels=2, outputs=None, seed=0):
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
@@ -29,9 +30,9 @@ def stirred(model, by=0.3):
     return model
 
 
-def check_samples(model, outputs=None, dimension=2):
+def check_samples(model, is_free=False, dimension=2):
     """A sample, a batch of unequal samples and samples on one mesh give the same; so do points in another order."""
-    few = [sample(n, outputs and outputs + n, dimension, seed=n) for n in (11, 1, 17)]
+    few = [sample(n, dimension, outputs=m if is_free else None, seed=n) for n, m in ((11, 16), (1, 3), (17, 17))]
     alone = [model(one) for one in few]
     assert [list(out.shape) for out in alone] == [[len(one.points("output")[0]), 3] for one in few]
     assert alone[2].std(0).min() > 1e-6
@@ -44,12 +45,12 @@ def check_samples(model, outputs=None, dimension=2):
     assert torch.allclose(model(shared), expected, rtol=1e-10, atol=1e-12)
 
 
-def check_numbers(model, outputs=None, dimension=2):
+def check_numbers(model, outputs=None):
     """Every parameter has a gradient; points that coincide give numbers; lower precisions are near double's."""
-    few = [sample(n, outputs and outputs + n, dimension, seed=n) for n in (11, 17)]
+    few = [sample(n, outputs=outputs and outputs + n, seed=n) for n in (11, 17)]
     batch = Batch.from_data_list(few)
     assert_parameters_used(model, batch)
-    same = sample(5, outputs, dimension)
+    same = sample(5, outputs=outputs)
     same.pos = same.pos[:1].expand(5, -1).clone()
     same.pos.requires_grad_()
     out = model(same)
@@ -95,10 +96,16 @@ def pointwise_error(samples):
     return float((found - y).norm() / y.norm())
 
 
-def fit(model, batches, steps, optimizer, schedule):
-    """Train on batches in turn, and leave the model as it is evaluated."""
-    for step in range(steps):
-        batch = batches[step % len(batches)]
+def fit_randomly(model, batch_of, count, size, steps, rate):
+    """Train on ``size`` of ``count`` samples in every step."""
+    optimizer = torch.optim.Adam(model.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    fit(model, (batch_of(torch.randint(count, (size,))) for _ in range(steps)), optimizer, schedule)
+
+
+def fit(model, batches, optimizer, schedule):
+    """Train on one batch after the other, and leave the model as it is evaluated."""
+    for batch in batches:
         loss = (model(batch) - batch.y).square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -112,7 +119,7 @@ def learned_error(model, steps, outputs=None, rate=5e-3, points=16, batch_size=1
     batches = [Batch.from_data_list(smoothing(batch_size, points, seed, outputs)) for seed in range(30)]
     optimizer = torch.optim.Adam(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
-    fit(model, batches, steps, optimizer, schedule)
+    fit(model, itertools.islice(itertools.cycle(batches), steps), optimizer, schedule)
     new = Batch.from_data_list(smoothing(32, points, 10_000, outputs) + smoothing(32, points - 5, 10_001, outputs))
     with torch.no_grad():
         return float((model(new) - new.y).norm() / new.y.norm())

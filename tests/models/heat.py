@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import torch
@@ -55,7 +56,7 @@ def error_after_training(
     """The same on these batches."""
     optimizer = torch.optim.Adam(model.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    fit(model, batches, steps, optimizer, schedule)
+    fit(model, itertools.islice(itertools.cycle(batches), steps), optimizer, schedule)
     with torch.no_grad():
         error = float((model(test) - test.y).norm() / test.y.norm())
     x, y = test.x.reshape(-1, 1), test.y.reshape(-1, 1)

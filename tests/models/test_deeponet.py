@@ -14,12 +14,16 @@ from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.models.deeponet import DeepONet, DeepONetOptions
 from pitgeo.models.model_options import DataSpec
 from pitgeo.models.sensors import Sensors
+from pitgeo.models.shift_deeponet import ShiftDeepONet
 from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
 
+from .common import fit_randomly
+
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 POINTS = 7
+BOTH = pytest.mark.parametrize("kind", [DeepONet, ShiftDeepONet])
 
 
 def sample(seed=0, outputs=None, points=POINTS, channels=2):
@@ -29,10 +33,10 @@ def sample(seed=0, outputs=None, points=POINTS, channels=2):
     return PointData(pos=pos, x=x, pos_out=pos_out)
 
 
-def model(mesh="shared", extent=2.0, out_channels=3, **options):
+def model(mesh="shared", extent=2.0, out_channels=3, kind=DeepONet, **options):
     torch.manual_seed(0)
     sensors = Sensors(4, 2, POINTS, mesh, extent)
-    made = DeepONet(sensors, out_channels, **{"basis": 5, "width": 8, "layers": 2, **options}).double()
+    made = kind(sensors, out_channels, **{"basis": 5, "width": 8, "layers": 2, **options}).double()
     torch.nn.init.normal_(made.bias)
     return made
 
@@ -58,25 +62,29 @@ def test_values_are_sums_over_basis_functions(mesh, outputs):
     assert torch.allclose(made(data), by_loops(made, data), atol=1e-12)
 
 
+@BOTH
 @pytest.mark.parametrize("mesh", ["shared", "own"])
-def test_a_batch_is_its_samples_alone(mesh):
-    made, data = model(mesh), [sample(seed, outputs) for seed, outputs in ((0, 4), (1, 9), (2, 1))]
+def test_a_batch_is_its_samples_alone(mesh, kind):
+    made, data = model(mesh, kind=kind), [sample(seed, outputs) for seed, outputs in ((0, 4), (1, 9), (2, 1))]
     assert_batch_independent(made, data, tolerance=1e-12)
     assert_batch_independent(made, [sample(seed) for seed in range(3)], tolerance=1e-12)
 
 
+@BOTH
 @pytest.mark.parametrize("outputs", [None, 4])
 @pytest.mark.parametrize("mesh", ["shared", "own"])
-def test_samples_on_a_shared_mesh(mesh, outputs):
-    made, data = model(mesh), sample(outputs=outputs)
+def test_samples_on_a_shared_mesh(mesh, outputs, kind):
+    made, data = model(mesh, kind=kind), sample(outputs=outputs)
     x = torch.randn(3, POINTS, 2).double()
     alone = [made(PointData(pos=data.pos, x=one, pos_out=data.get("pos_out"))) for one in x]
     together = made(PointData(pos=data.pos, x=x, pos_out=data.get("pos_out")))
     assert torch.allclose(together, torch.stack(alone), atol=1e-12)
 
 
-def test_some_output_points_alone():
-    made, batch = model(), Batch.from_data_list([sample(0, 4), sample(1, 9)])
+@BOTH
+@pytest.mark.parametrize("mesh", ["shared", "own"])
+def test_some_output_points_alone(mesh, kind):
+    made, batch = model(mesh, kind=kind), Batch.from_data_list([sample(0, 4), sample(1, 9)])
     rows = torch.tensor([1, 3, 4, 10])
     assert torch.allclose(made(batch, rows), made(batch)[rows], atol=1e-12)
     shared = PointData(pos=sample().pos, x=torch.randn(3, POINTS, 2).double())
@@ -109,9 +117,10 @@ def test_units_of_length_do_not_matter(mesh):
     assert torch.allclose(model(mesh, extent=2000.0)(longer), model(mesh)(data), atol=1e-12)
 
 
+@BOTH
 @pytest.mark.parametrize("mesh", ["shared", "own"])
-def test_gradients(mesh):
-    made = model(mesh)
+def test_gradients(mesh, kind):
+    made = model(mesh, kind=kind)
     assert_parameters_used(made, Batch.from_data_list([sample(0), sample(1, 4)]))
     assert_gradients(made, sample(outputs=4), of=("x", "pos_out"))
 
@@ -160,16 +169,9 @@ def test_it_learns_to_integrate():
     torch.manual_seed(0)
     made = DeepONet(Sensors(2, 1, 20), 1, basis=16, width=32, layers=2)
     pos, x, pos_out, y = integral(400, 20, 20, seed=0)
-    optimizer = torch.optim.Adam(made.parameters(), 0.005)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 700)
-    for _ in range(700):
-        chosen = torch.randint(400, (64,))
-        found = made(PointData(pos=pos, x=x[chosen], pos_out=pos_out))
-        loss = (found - y[chosen]).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit_randomly(
+        made, lambda chosen: PointData(pos=pos, x=x[chosen], y=y[chosen], pos_out=pos_out), 400, 64, 700, 0.005
+    )
     pos, x, pos_out, y = integral(200, 20, 33, seed=1)  # new samples, at other points
     with torch.no_grad():
         error = (made(PointData(pos=pos, x=x, pos_out=pos_out)) - y).norm() / y.norm()

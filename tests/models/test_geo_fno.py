@@ -14,23 +14,12 @@ from pitgeo.models.geo_fno import PointFourier
 from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import (
-    assert_batch_independent,
     assert_gradients,
     assert_parameters_used,
-    assert_permutation_equivariant,
 )
 
-from .common import check_units
+from .common import check_samples, check_units, sample
 from .heat import heat_error
-
-
-def sample(size=30, dimension=2, channels=2, outputs=None, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    pos, x, out = (
-        torch.rand(*shape, generator=generator).double()
-        for shape in ((size, dimension), (size, channels), (outputs or 1, dimension))
-    )
-    return PointData(pos=pos, x=x, pos_out=None if outputs is None else out)
 
 
 def model(dimension=2, channels=2, code=True, extent=1.0, **options):
@@ -159,27 +148,17 @@ def test_the_code_is_the_mean_of_the_values():
     assert seen[1] is None
 
 
+@pytest.mark.parametrize("is_free", [False, True])
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_shapes_batches_and_order(dimension):
-    made = model(dimension)
-    samples = [sample(size, dimension, outputs=outputs, seed=size) for size, outputs in ((20, 7), (1, 3), (33, 33))]
-    assert [made(one).shape for one in samples] == [(7, 3), (3, 3), (33, 3)]
-    assert_batch_independent(made, samples, tolerance=1e-10)
-    same = [sample(size, dimension, seed=size) for size in (20, 9)]
-    assert_batch_independent(made, same, tolerance=1e-10)
-    for one in (samples[0], same[0]):
-        assert_permutation_equivariant(made, one, tolerance=1e-10)
-    there = same[0].clone()
-    there.set_points("out", there.pos.clone())  # the same points, but not known to be
-    assert torch.allclose(made(there), made(same[0]), atol=1e-11)
+def test_samples_batches_and_orders(dimension, is_free):
+    check_samples(model(dimension), is_free, dimension)
 
 
-def test_samples_on_a_shared_mesh():
-    made, data = model(), sample(outputs=11)
-    x = torch.randn(3, 30, 2).double()
-    shared = PointData(pos=data.pos, x=x, pos_out=data.pos_out)
-    expected = torch.stack([made(PointData(pos=data.pos, x=one, pos_out=data.pos_out)) for one in x])
-    assert torch.allclose(made(shared), expected, atol=1e-11)
+def test_output_points_that_are_the_input_points_unknown_to_it():
+    made, data = model(), sample()
+    there = data.clone()
+    there.set_points("out", there.pos.clone())
+    assert torch.allclose(made(there), made(data), atol=1e-11)
 
 
 def test_every_parameter_is_used_and_has_its_gradient():

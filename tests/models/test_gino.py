@@ -18,18 +18,10 @@ from pitgeo.models.model_options import DataSpec
 from pitgeo.nn.rollout import Rollout
 from pitgeo.testing import assert_batch_independent, assert_parameters_used, assert_permutation_equivariant
 
+from .common import sample
 from .heat import error_after_training, smoothed_on_a_shared_mesh
 
 needed = pytest.mark.skipif(importlib.util.find_spec("neuralop") is None, reason="needs pitgeo[baselines]")
-
-
-def sample(size=30, dimension=2, channels=2, outputs=None, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    pos, x, out = (
-        torch.rand(*shape, generator=generator).double()
-        for shape in ((size, dimension), (size, channels), (outputs or 1, dimension))
-    )
-    return PointData(pos=pos, x=x, pos_out=None if outputs is None else out)
 
 
 def model(dimension=2, channels=2, **options):

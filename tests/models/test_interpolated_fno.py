@@ -19,16 +19,8 @@ from pitgeo.testing import (
     assert_permutation_equivariant,
 )
 
+from .common import sample
 from .heat import heat_error
-
-
-def sample(size=30, dimension=2, channels=2, outputs=None, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    pos, x, out = (
-        torch.rand(*shape, generator=generator).double()
-        for shape in ((size, dimension), (size, channels), (outputs or 1, dimension))
-    )
-    return PointData(pos=pos, x=x, pos_out=None if outputs is None else out)
 
 
 def model(cells=(10, 9), channels=2, **options):

@@ -2,29 +2,19 @@
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from pitgeo.data import PointData
 from pitgeo.models.model_options import DataSpec
 from pitgeo.models.sensors import Sensors
 from pitgeo.models.shift_deeponet import ShiftDeepONet, ShiftDeepONetOptions
-from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
 
-POINTS = 7
-
-
-def sample(seed=0, outputs=None, points=POINTS):
-    generator = torch.Generator().manual_seed(seed)
-    pos, x = (torch.randn(points, 2, generator=generator).double() for _ in range(2))
-    pos_out = None if outputs is None else torch.randn(outputs, 2, generator=generator).double()
-    return PointData(pos=pos, x=x, pos_out=pos_out)
+from .common import fit_randomly
+from .test_deeponet import model as deeponet
+from .test_deeponet import sample
 
 
 def model(mesh="shared", **options):
-    torch.manual_seed(0)
-    made = ShiftDeepONet(Sensors(4, 2, POINTS, mesh, 2.0), 3, **{"basis": 5, "width": 8, "layers": 2, **options})
-    torch.nn.init.normal_(made.bias)
-    return made.double()
+    return deeponet(mesh, kind=ShiftDeepONet, **options)
 
 
 @pytest.mark.parametrize("outputs", [None, 4])
@@ -53,28 +43,6 @@ def test_without_shift_and_scale_it_is_a_deeponet():
     coefficients = made.branch(data.x.reshape(-1)).reshape(3, 5)
     basis = made.trunk(data.pos_out / 2.0).reshape(6, 3, 5)
     assert torch.allclose(made(data), (coefficients * basis).sum(-1) + made.bias, atol=1e-12)
-
-
-def test_a_batch_is_its_samples_alone():
-    made = model()
-    assert_batch_independent(made, [sample(seed, outputs) for seed, outputs in ((0, 4), (1, 9))], tolerance=1e-12)
-    data, x = sample(outputs=4), torch.randn(3, POINTS, 2).double()
-    alone = [made(PointData(pos=data.pos, x=one, pos_out=data.pos_out)) for one in x]
-    together = made(PointData(pos=data.pos, x=x, pos_out=data.pos_out))
-    assert torch.allclose(together, torch.stack(alone), atol=1e-12)
-
-
-def test_some_output_points_alone():
-    made, batch = model("own"), Batch.from_data_list([sample(0, 4), sample(1, 9)])
-    rows = torch.tensor([1, 3, 4, 10])
-    assert torch.allclose(made(batch, rows), made(batch)[rows], atol=1e-12)
-
-
-@pytest.mark.parametrize("mesh", ["shared", "own"])
-def test_gradients(mesh):
-    made = model(mesh)
-    assert_parameters_used(made, Batch.from_data_list([sample(0), sample(1, 4)]))
-    assert_gradients(made, sample(outputs=4), of=("x", "pos_out"))
 
 
 def test_number_of_parameters():
@@ -112,15 +80,7 @@ def test_few_functions_that_move_do_what_as_many_fixed_ones_cannot():
     torch.manual_seed(0)
     made = ShiftDeepONet(Sensors(2, 1, 64, extent=1.0), 1, basis=4, width=32, layers=2)
     pos, x, y = jumps(256, seed=0)
-    optimizer = torch.optim.Adam(made.parameters(), 0.003)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 300)
-    for _ in range(300):
-        chosen = torch.randint(256, (32,))
-        loss = (made(PointData(pos=pos, x=x[chosen])) - y[chosen]).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit_randomly(made, lambda chosen: PointData(pos=pos, x=x[chosen], y=y[chosen]), 256, 32, steps=300, rate=0.003)
     pos, x, y = jumps(128, seed=1)
     with torch.no_grad():
         error = (made(PointData(pos=pos, x=x)) - y).norm() / y.norm()

@@ -14,7 +14,7 @@ from pitgeo.testing import (
     assert_permutation_equivariant,
 )
 
-from .common import check_units
+from .common import check_units, fit_randomly
 
 
 def sample(points=30, seed=0, **others):
@@ -89,29 +89,22 @@ def slopes(count, points, seed):
     return pos, x, x.mean(1, keepdim=True) * (3 * pos[..., :1]).cos()
 
 
-def batch_of(pos, x):
-    return Batch.from_data_list([PointData(pos=p, x=values) for p, values in zip(pos, x, strict=True)])
+def batch_of(*parts):
+    names = "pos", "x", "y"
+    return Batch.from_data_list([PointData(**dict(zip(names, one, strict=True))) for one in zip(*parts, strict=True)])
 
 
 def test_it_learns_a_mean_over_the_sample():
     torch.manual_seed(0)
     made = Transolver(3, 1, channels=32, heads=2, layers=1, slices=8)
     pos, x, y = slopes(1024, 40, seed=0)
-    optimizer = torch.optim.Adam(made.parameters(), 0.003)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 250)
-    for _ in range(250):
-        chosen = torch.randint(1024, (16,))
-        loss = (made(batch_of(pos[chosen], x[chosen])) - y[chosen].flatten(0, 1)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit_randomly(made, lambda chosen: batch_of(pos[chosen], x[chosen], y[chosen]), 1024, 16, steps=250, rate=0.003)
     pos, x, y = slopes(64, 40, seed=1)
     wave = (3 * pos[..., :1]).cos()
     variance = torch.tensor([1 + 1 / 40, 2.0])  # of the mean of a sample, and of a value; their covariance is the first
     pointwise = ((variance[0] / variance[1]) * x * wave - y).norm() / y.norm()  # normal, so the best guess is linear
     with torch.no_grad():
-        error = (made(batch_of(pos, x)) - y.flatten(0, 1)).norm() / y.norm()
+        error = (made(batch_of(pos, x, y)) - y.flatten(0, 1)).norm() / y.norm()
     assert error < 0.15 and pointwise > 0.5
 
 
