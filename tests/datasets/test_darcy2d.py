@@ -1,6 +1,5 @@
 """Reading Darcy2D in the layouts of the originals, and refusing what is not one."""
 
-import h5py
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -8,6 +7,7 @@ from scipy.io import savemat
 from pitgeo.datasets import darcy2d
 from pitgeo.datasets.darcy2d import FILES, lines, missing, positions, read, total
 from pitgeo.datasets.grid_options import Darcy2DOptions
+from tests.datasets.test_matlab import write_v73
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +25,7 @@ def write(folder, content, version="5", name=FILES["train"]):
     if version == "5":
         savemat(folder / name, {**content, "Kcoeff": np.zeros(3)})
     else:
-        with h5py.File(folder / name, "w", userblock_size=512) as file:
-            for key, value in content.items():
-                file[key] = value.T
-        with (folder / name).open("r+b") as file:
-            file.write(b"MATLAB 7.3 MAT-file".ljust(128))
+        write_v73(folder / name, content)
     return folder
 
 

@@ -1,18 +1,13 @@
-"""The InviscidBurgers generator: closed forms, conservation laws, slower methods, and the file."""
+"""The InviscidBurgers generator: closed forms, conservation laws, slower methods."""
 
 from __future__ import annotations
 
-import json
-import pickle
-import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
-import inviscid_burgers_samples as burgers
 import numpy as np
 import pytest
-from inviscid_burgers_samples import FILE, draw_start, generate, picture, solve
+from inviscid_burgers_samples import draw_start, solve
 from inviscid_burgers_solver import (
     SHORTEST,
     Boundary,
@@ -21,10 +16,7 @@ from inviscid_burgers_solver import (
     cell_averages,
     random_field,
 )
-from scipy.io import loadmat, whosmat
 from scipy.optimize import brentq
-
-from pitgeo.datasets import resumable
 
 SINE = FourierSeries(np.array([0, -1j]))
 BOUNDARIES: tuple[Boundary, ...] = ("periodic", "constant")
@@ -264,103 +256,3 @@ def test_bad_options_of_a_solution_are_refused(options: dict[str, Any], message:
 def test_a_start_of_another_period_is_no_periodic_solution() -> None:
     with pytest.raises(ValueError, match=r"period 1 for a periodic solution \(got 1\.54\)"):
         solve(draw_start(0, 0, boundary="constant"))
-
-
-# The file
-
-
-def make(output: Path, samples: int, **options: Any) -> dict[str, Any]:
-    generate(output, samples, processes=1, progress=False, **options)
-    return loadmat(output / FILE)
-
-
-def test_the_file_has_the_name_and_layout_of_the_original(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    assert whosmat(tmp_path / FILE) == [("x", (3, 1024), "double"), ("y", (3, 1024), "double")]
-    np.testing.assert_array_equal([made["x"][2], made["y"][2]], solve(draw_start(0, 2)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, resumable.MANIFEST]
-    assert json.loads((tmp_path / resumable.MANIFEST).read_text())["settings"]["length"] == 0.06
-    # A header, and for each array a tag, its flags, shape, name and data: as long as the original.
-    assert (tmp_path / FILE).stat().st_size + 2 * 8 * 1024 * (1152 - 3) == 18874608
-
-
-def test_a_sample_does_not_depend_on_the_number_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = make(tmp_path / "few", 3)
-    monkeypatch.setattr(burgers, "_CHUNK", 2)
-    more, other = make(tmp_path / "more", 5), make(tmp_path / "other", 3, seed=1)
-    np.testing.assert_array_equal(more["y"][:3], few["y"])
-    assert not np.array_equal(few["x"], other["x"])
-
-
-def test_an_interrupted_run_goes_on_and_gives_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(burgers, "_CHUNK", 2)
-    make(tmp_path / "whole", 5)
-    draw, drawn = burgers.draw_start, list[int]()
-
-    def interrupted(seed: int, number: int, *options: Any) -> FourierSeries:
-        if number == 3 and len(drawn) < 5:
-            raise KeyboardInterrupt
-        drawn.append(number)
-        return draw(seed, number, *options)
-
-    monkeypatch.setattr(burgers, "draw_start", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path / "output", 5)
-    assert not (tmp_path / "output" / FILE).exists()
-    drawn.extend([-1, -1])
-    make(tmp_path / "output", 5)
-    assert drawn[-3:] == [2, 3, 4]
-    assert (tmp_path / "output" / FILE).read_bytes()[128:] == (tmp_path / "whole" / FILE).read_bytes()[128:]
-
-
-def test_options_reach_the_samples_and_other_ones_are_not_mixed(tmp_path: Path) -> None:
-    made = make(tmp_path, 2, length=0.1, boundary="constant")
-    start = draw_start(0, 1, 0.1, "constant")
-    np.testing.assert_array_equal([made["x"][1], made["y"][1]], solve(start, "constant"))
-    make(tmp_path, 2, length=0.1, boundary="constant")
-    for options in ({"length": 0.1}, {"boundary": "constant"}, {"length": 0.1, "boundary": "constant", "seed": 1}):
-        with pytest.raises(FileExistsError, match="choose another output folder"):
-            make(tmp_path, 2, **options)
-
-
-def test_samples_can_be_made_in_other_processes() -> None:
-    function, arguments = pickle.loads(pickle.dumps((burgers._arrays, (0, 0.06, "periodic", 1))))
-    np.testing.assert_array_equal(function(*arguments)["y"], solve(draw_start(0, 1))[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"samples": 0}, "'samples' to be at least 1"),
-        ({"samples": burgers.MOST + 1}, "'samples' to be at most"),
-        ({"seed": -1}, "'seed' to be at least 0"),
-        ({"processes": 0}, "'processes' to be at least 1"),
-        ({"length": 0.0}, "'length' to be from"),
-        ({"boundary": "open"}, "'boundary' to be one of"),
-    ],
-)
-def test_options_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        generate(tmp_path, **options)
-    assert not any(tmp_path.iterdir())
-
-
-def test_picture(tmp_path: Path) -> None:
-    make(tmp_path, 4)
-    assert picture(tmp_path, tmp_path / "pictures" / "samples.png", samples=4).read_bytes()[1:4] == b"PNG"
-    with pytest.raises(FileNotFoundError, match=FILE):
-        picture(tmp_path / "pictures", tmp_path / "samples.png")
-    with pytest.raises(ValueError, match="'samples' to be at least 1"):
-        picture(tmp_path, tmp_path / "samples.png", samples=0)
-
-
-def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--samples", "2", "--quiet", "--processes", "1", "--boundary", "constant", "--length", "0.1"]
-    monkeypatch.setattr(sys, "argv", ["generate.py", "--output", str(tmp_path / "raw"), *options])
-    runpy.run_path(str(SCRIPT), run_name="__main__")
-    start = draw_start(0, 1, 0.1, "constant")
-    np.testing.assert_array_equal(loadmat(tmp_path / "raw" / FILE)["y"][1], solve(start, "constant")[1])
-    monkeypatch.setattr(sys, "argv", ["generate.py", "--output", str(tmp_path), "--samples", "0"])
-    with pytest.raises(SystemExit, match="1"):
-        runpy.run_path(str(SCRIPT), run_name="__main__")
-    assert "Expected 'samples' to be at least 1" in capsys.readouterr().err

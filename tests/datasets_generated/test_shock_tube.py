@@ -1,22 +1,14 @@
-"""The ShockTube generator: known star states, jump conditions, conservation, a Godunov scheme, and the file."""
+"""The ShockTube generator: known star states, jump conditions, conservation, a Godunov scheme."""
 
 from __future__ import annotations
 
-import json
-import pickle
-import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import shock_tube_samples as shock_tube
-from scipy.io import loadmat, whosmat
-from shock_tube_samples import FILE, ShockTube, cell_averages, draw_tube, generate, picture, solve
+from shock_tube_samples import ShockTube, cell_averages, draw_tube, solve
 from shock_tube_solver import GAMMA, Floats, Gas, Star, conservative, riemann_solution, star_state
-
-from pitgeo.datasets import resumable
 
 SCRIPT = Path(__file__).parents[2] / "datasets" / "shock_tube" / "generate.py"
 SOD = ShockTube(Gas(1.0, 0.0, 1.0), Gas(0.125, 0.0, 0.1), 0.3)
@@ -260,92 +252,3 @@ def test_against_a_scheme_of_finite_volumes() -> None:
 def test_bad_options_of_averages_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="Expected 'time' not to be negative"):
         cell_averages(SOD, **options)
-
-
-# The file
-
-
-def make(output: Path, samples: int, **options: Any) -> dict[str, Any]:
-    generate(output, samples, processes=1, progress=False, **options)
-    return loadmat(output / FILE)
-
-
-def test_the_file_has_the_name_and_layout_of_the_original(tmp_path: Path) -> None:
-    made = make(tmp_path, 3)
-    assert whosmat(tmp_path / FILE) == [("x", (3, 2048, 3), "double"), ("y", (3, 2048, 3), "double")]
-    np.testing.assert_array_equal([made["x"][2], made["y"][2]], solve(draw_tube(0, 2)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, resumable.MANIFEST]
-    assert json.loads((tmp_path / resumable.MANIFEST).read_text())["settings"]["samples"] == 3
-    # A header, and for each array a tag, its flags, shape, name and data: as long as the original.
-    assert (tmp_path / FILE).stat().st_size + 2 * 8 * 2048 * 3 * (1280 - 3) == 125829376
-
-
-def test_a_sample_does_not_depend_on_the_number_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = make(tmp_path / "few", 3)
-    monkeypatch.setattr(shock_tube, "_CHUNK", 2)
-    more, other = make(tmp_path / "more", 5), make(tmp_path / "other", 3, seed=1)
-    np.testing.assert_array_equal(more["y"][:3], few["y"])
-    assert not np.array_equal(few["x"], other["x"])
-
-
-def test_an_interrupted_run_goes_on_and_gives_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shock_tube, "_CHUNK", 2)
-    make(tmp_path / "whole", 5)
-    drawn = list[int]()
-
-    def interrupted(seed: int, number: int) -> ShockTube:
-        if number == 3 and len(drawn) < 5:
-            raise KeyboardInterrupt
-        drawn.append(number)
-        return draw_tube(seed, number)
-
-    monkeypatch.setattr(shock_tube, "draw_tube", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path / "output", 5)
-    assert not (tmp_path / "output" / FILE).exists()
-    drawn.extend([-1, -1])
-    make(tmp_path / "output", 5)
-    assert drawn[-3:] == [2, 3, 4]
-    assert (tmp_path / "output" / FILE).read_bytes()[128:] == (tmp_path / "whole" / FILE).read_bytes()[128:]
-    with pytest.raises(FileExistsError, match="choose another output folder"):
-        make(tmp_path / "output", 5, seed=1)
-
-
-def test_samples_can_be_made_in_other_processes() -> None:
-    function, arguments = pickle.loads(pickle.dumps((shock_tube._arrays, (0, 1))))
-    np.testing.assert_array_equal(function(*arguments)["y"], solve(draw_tube(0, 1))[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"samples": 0}, "'samples' to be at least 1"),
-        ({"samples": shock_tube.MOST + 1}, "'samples' to be at most"),
-        ({"seed": -1}, "'seed' to be at least 0"),
-        ({"processes": 0}, "'processes' to be at least 1"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        generate(tmp_path, **options)
-    assert not any(tmp_path.iterdir())
-
-
-def test_picture(tmp_path: Path) -> None:
-    make(tmp_path, 2)
-    assert picture(tmp_path, tmp_path / "pictures" / "samples.png", samples=1).read_bytes()[1:4] == b"PNG"
-    with pytest.raises(FileNotFoundError, match=FILE):
-        picture(tmp_path / "pictures", tmp_path / "samples.png")
-    with pytest.raises(ValueError, match="'samples' to be at least 1"):
-        picture(tmp_path, tmp_path / "samples.png", samples=0)
-
-
-def test_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--samples", "2", "--quiet", "--processes", "1", "--seed", "3"]
-    monkeypatch.setattr(sys, "argv", ["generate.py", "--output", str(tmp_path / "raw"), *options])
-    runpy.run_path(str(SCRIPT), run_name="__main__")
-    np.testing.assert_array_equal(loadmat(tmp_path / "raw" / FILE)["y"][1], solve(draw_tube(3, 1))[1])
-    monkeypatch.setattr(sys, "argv", ["generate.py", "--output", str(tmp_path), "--samples", "0"])
-    with pytest.raises(SystemExit, match="1"):
-        runpy.run_path(str(SCRIPT), run_name="__main__")
-    assert "Expected 'samples' to be at least 1" in capsys.readouterr().err
