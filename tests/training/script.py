@@ -1,34 +1,43 @@
 """A script that trains on several processes, for test_distributed.py.
 
-``script.py FOLDER JOBS.json`` does one training after the other. ``script.py FOLDER RUNS.json srun`` stands in for
-srun: it starts two processes for each list of trainings, with the variables that srun sets. Every process leaves what
-it saw of a training in ``FOLDER/<name>/seen_<rank>.json``.
+``script.py FOLDER RUNS.json`` does one run after the other, each by a stand-in for what starts processes: pitgeo,
+srun or torchrun. All are forked from this one process, so that imports, which take most of the time, are done once.
+Every process leaves what it saw of a training in ``FOLDER/<name>/seen_<rank>.json``; exit codes are in ``codes.json``,
+and what processes say in ``<number of the run>*.err``.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
+import multiprocessing
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch.callbacks import Callback
 from torch import Tensor, nn
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
 from pitgeo.training import FORMAT, OperatorModule, WorkerLostError, distributed, fit, together
-from pitgeo.training.distributed_context import find_context
+from pitgeo.training.distributed_context import CHILD, DistributedContext, find_context
 
 
 class Pointwise(nn.Module):
@@ -104,6 +113,8 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
         eyes.seen["prepared"] = (output / "data").exists()
         if context.is_first:
             time.sleep(0.2)  # the others would be here by now
+            if "from" in job:
+                shutil.copytree(folder / job["from"], output)
             output.mkdir(exist_ok=True)
             (output / "data").touch()
     try:
@@ -118,59 +129,139 @@ def train(folder: Path, job: dict[str, Any]) -> Eyes:
     return eyes
 
 
-def srun(folder: Path, runs: list[list[dict[str, Any]]]) -> None:
-    """Start two processes for every list of jobs; leave their exit codes and what they say.
-
-    As with ``srun --kill-on-bad-exit``, one that fails ends the other.
-    """
-    codes = []
-    for run, jobs in enumerate(runs):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        ranks = [_fork(folder, f"{run}_{rank}", rank, port, jobs) for rank in range(2)]
-        codes.append(_codes(ranks))
-    (folder / "codes.json").write_text(json.dumps(codes))
-
-
-def _fork(folder: Path, name: str, rank: int, port: int, jobs: list[dict[str, Any]]) -> int:
-    if (child := os.fork()) != 0:
-        return child
-    os.dup2(os.open(folder / f"{name}.err", os.O_WRONLY | os.O_CREAT), 2)
-    said = {"STEP_NUM_TASKS": 2, "STEP_NUM_NODES": 1, "STEP_NODELIST": "localhost", "NODEID": 0}
-    said |= {"PROCID": rank, "LOCALID": rank}
-    os.environ.update({f"SLURM_{key}": str(value) for key, value in said.items()}, MASTER_PORT=str(port))
+def do(folder: Path, jobs: list[dict[str, Any]]) -> int:
+    """One training after the other, and what Python does at the end of a script; gives the exit code."""
+    code = 0
     try:
         for job in jobs:
             train(folder, job)
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)
+        code = 1
+    atexit._run_exitfuncs()
+    return code
 
 
-def _codes(processes: list[int]) -> list[int]:
+class Forked:
+    """In place of a process that repeats the command: forked before there are threads, it waits to be started."""
+
+    def __init__(self, folder: Path, jobs: list[dict[str, Any]]) -> None:
+        fork = multiprocessing.get_context("fork")
+        self._place = fork.SimpleQueue()
+        self._process = fork.Process(target=self._run, args=(folder, jobs))
+        self._process.start()
+
+    def _run(self, folder: Path, jobs: list[dict[str, Any]]) -> None:
+        os.environ[CHILD] = self._place.get()
+        os._exit(do(folder, jobs))
+
+    def start(self, context: DistributedContext, port: int) -> list[Forked]:
+        self._place.put(f"1 {context.world} {port} {os.getpid()}")
+        return [self]
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float) -> None:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("forked", timeout)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def pitgeo(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
+    """As where processes are started by the first of them."""
+
+    def first() -> int:
+        distributed._start = Forked(folder, jobs).start  # type: ignore[assignment]
+        return do(folder, jobs)
+
+    return _codes([_fork(folder / f"{name}.err", first)], folder / jobs[-1]["name"] / "event")
+
+
+def torchrun(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
+    """What torchrun is made of, with processes that it forks."""
+
+    def agent() -> int:
+        options = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0", "run_id": name, "start_method": "fork"}
+        config = LaunchConfig(1, 1, 2, max_restarts=0, monitor_interval=0.1, **options)
+        try:
+            elastic_launch(config, _or_exit)(folder, jobs)
+        except ChildFailedError:
+            return 1
+        return 0
+
+    return _codes([_fork(folder / f"{name}.err", agent)], folder / jobs[-1]["name"] / "event")
+
+
+def _or_exit(folder: Path, jobs: list[dict[str, Any]]) -> None:
+    os._exit(do(folder, jobs))
+
+
+def srun(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
+    """Two processes with the variables that srun sets."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    said = {"STEP_NUM_TASKS": 2, "STEP_NUM_NODES": 1, "STEP_NODELIST": "localhost", "NODEID": 0}
+
+    def process(rank: int) -> int:
+        mine = {**said, "PROCID": rank, "LOCALID": rank}
+        os.environ.update({f"SLURM_{key}": str(value) for key, value in mine.items()}, MASTER_PORT=str(port))
+        return do(folder, jobs)
+
+    return _codes([_fork(folder / f"{name}_{rank}.err", partial(process, rank)) for rank in range(2)])
+
+
+def _fork(said: Path, run: Callable[[], int]) -> int:
+    """Start a process in a group of its own."""
+    if (child := os.fork()) != 0:
+        os.setpgid(child, child)
+        return child
+    os.setpgid(0, 0)
+    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    os._exit(run())
+
+
+def _codes(processes: list[int], event: Path | None = None) -> list[int]:
+    """Exit codes, once none of these processes, and of those that they started, is left.
+
+    After an event they have a minute to end; without one, as with ``srun --kill-on-bad-exit``, 5 s after one failed.
+    """
     codes: dict[int, int] = {}
-    until = math.inf
-    while len(codes) < len(processes):
-        for process in set(processes) - codes.keys():
-            if time.monotonic() > until:
-                os.kill(process, signal.SIGKILL)
+    until, left = math.inf, set(processes)
+    while left:
+        for process in left - codes.keys():
             found, status = os.waitpid(process, os.WNOHANG)
             if found:
                 codes[process] = os.waitstatus_to_exitcode(status)
-                until = min(until, time.monotonic() + 5) if codes[process] else until
-        time.sleep(0.05)
+        left = {process for process in left if _is_there(process)}
+        if until == math.inf and (any(codes.values()) if event is None else event.exists()):
+            until = time.monotonic() + (5 if event is None else 60)
+        if time.monotonic() > until:
+            for process in left:
+                os.killpg(process, signal.SIGKILL)
+                if event is not None:
+                    raise TimeoutError(f"{event.parent} did not end; see the files beside it")
+        time.sleep(0.02)
     return [codes[process] for process in processes]
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    given = json.loads(Path(sys.argv[2]).read_text())
-    if sys.argv[3:] == ["srun"]:
-        srun(Path(sys.argv[1]), given)
-    else:
-        for number in given:
-            train(Path(sys.argv[1]), number)
+    output, given = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
+    launchers = {"pitgeo": pitgeo, "srun": srun, "torchrun": torchrun}
+    found = [launchers[launcher](output, str(number), jobs) for number, (launcher, jobs) in enumerate(given)]
+    (output / "codes.json").write_text(json.dumps(found))

@@ -36,8 +36,8 @@ LIMIT = 240  # seconds of one launch, most of which are imports on a busy machin
 SHORT = 60  # seconds from the loss of a process to the end of the run
 LAUNCHERS = ("PITGEO_", "SLURM_", "TORCHELASTIC_", "RANK", "LOCAL_", "GROUP_", "WORLD_SIZE", "MASTER_")
 
-EVEN = {"samples": 10, "held_out": 3, "training": {"epochs": 4, "batch_size": 4, "devices": 2}}
-ALONE = {"samples": 5, "held_out": 1, "training": {"epochs": 2, "batch_size": 1, "devices": 2}}
+EVEN = {"samples": 10, "held_out": 3, "training": {"epochs": 4, "batch_size": 4}}
+ALONE = {"samples": 5, "held_out": 1, "training": {"epochs": 2, "batch_size": 1}}
 STEPS = 3  # of an epoch of EVEN
 COLUMNS = ("epoch", "train_loss", "val_error", "lr")
 
@@ -100,20 +100,13 @@ class Launched:
             os.killpg(self.process.pid, signal.SIGKILL)
 
 
-def launch(folder: Path, jobs: Sequence[Any], *arguments: object, by: Sequence[object] = (sys.executable,)) -> Launched:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "jobs.json"
-    path.write_text(json.dumps(jobs))
-    return Launched(folder, [*by, SCRIPT, folder, path, *arguments])
-
-
-def job(name: str, of: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
-    return {"name": name, **of, **changes}
+def job(name: str, of: Mapping[str, Any], devices: int = 2, **changes: Any) -> dict[str, Any]:
+    return {"name": name, **of, "training": {**of["training"], "devices": devices}, **changes}
 
 
 def alone(folder: Path, of: Mapping[str, Any], **changes: Any) -> Any:
     """The same training in this process."""
-    return train(folder, job("alone", of, **{**changes, "training": {**of["training"], "devices": 1}}))
+    return train(folder, job("alone", of, devices=1, **changes))
 
 
 def seen(folder: Path, rank: int) -> dict[str, Any]:
@@ -135,45 +128,53 @@ def close(first: Any, second: Any) -> None:
     torch.testing.assert_close(torch.as_tensor(first), torch.as_tensor(second), rtol=1e-10, atol=0)
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("together")
+def event(action: str, at: int, by: int = 1, **others: Any) -> dict[str, Any]:
+    return {"action": action, "at": at, "by": by, **others}
 
 
-@pytest.fixture(scope="module")
-def killed(base: Path) -> Path:
-    """Process 1 is killed in the second epoch."""
-    folder = base / "killed"
-    run = launch(folder, [job("run", EVEN, event={"action": "SIGKILL", "at": STEPS + 2, "by": 1})])
-    run.wait_for(folder / "run" / "event")
-    assert run.wait(SHORT) == 1
-    text = run.err.read_text()
-    assert f"process 1 of 2 was lost, killed by SIGKILL, and with it the run; go on from {folder / 'run'}" in text
-    assert "the same command and 'resume'" in text and text.count("WorkerLostError: ") == 1
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def trained(base: Path, killed: Path) -> Path:
-    """Two processes, as srun starts them: one is told to stop; trainings of several kinds; one process hangs."""
-    folder = base / "trained"
-    shutil.copytree(killed, folder / "killed")
-    stop = {"action": "SIGTERM", "at": STEPS + 1, "by": 1}
-    runs = [
-        [job("stopped", EVEN, dropout=0.2, event=stop)],
+RUNS = [
+    ("pitgeo", [job("killed", EVEN, event=event("SIGKILL", STEPS + 2))]),
+    ("srun", [job("stopped", EVEN, dropout=0.2, event=event("SIGTERM", STEPS + 1))]),
+    (
+        "srun",
         [
             job("even", EVEN),
             job("alone", ALONE),
-            job("killed", EVEN, resume=True),
+            job("resumed", EVEN, resume=True, **{"from": "killed"}),
             job("dropout", EVEN, dropout=0.2),
             job("stopped", EVEN, dropout=0.2, resume=True),
         ],
-        [job("hang", EVEN, timeout=3.0, event={"action": "hang", "at": 2, "by": 1})],
-    ]
-    run = launch(folder, runs, "srun")
-    run.wait_for(folder / "hang" / "event")
-    assert run.wait(SHORT) == 0, run.err.read_text()
+    ),
+    ("srun", [job("hang", EVEN, timeout=3.0, event=event("hang", 2))]),
+    ("pitgeo", [job("before", ALONE), job("first", EVEN, event=event("SIGKILL", STEPS + 1, by=0))]),
+    ("pitgeo", [job("mistake", EVEN, grace=2.0, event=event("raise", 2, others="hang"))]),
+    (
+        "torchrun",
+        [job("torchrun", EVEN, devices=1, event=event("SIGKILL", STEPS + 1), is_told_to_end=True)],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trainings of several kinds, and processes that are killed, told to stop, hang or fail."""
+    folder = tmp_path_factory.mktemp("together")
+    (folder / "runs.json").write_text(json.dumps(RUNS))
+    run = Launched(folder, [sys.executable, SCRIPT, folder, folder / "runs.json"])
+    assert run.wait() == 0, run.err.read_text()
     return folder
+
+
+def codes(trained: Path, number: int) -> list[int]:
+    found: list[int] = json.loads((trained / "codes.json").read_text())[number]
+    return found
+
+
+def test_the_loss_of_a_process_ends_the_run(trained: Path) -> None:
+    text = (trained / "0.err").read_text()
+    assert codes(trained, 0) == [1]
+    assert f"process 1 of 2 was lost, killed by SIGKILL, and with it the run; go on from {trained / 'killed'}" in text
+    assert "the same command and 'resume'" in text and text.count("WorkerLostError: ") == 1
 
 
 @pytest.mark.parametrize(("name", "of"), [("even", EVEN), ("alone", ALONE)])
@@ -212,22 +213,22 @@ def test_the_first_process_alone_writes(trained: Path) -> None:
     ]
 
 
-def test_a_run_that_lost_a_process_goes_on_with_any_number(trained: Path, killed: Path, tmp_path: Path) -> None:
-    assert read_checkpoint(killed / "last.ckpt")["global_step"] == STEPS
-    assert torch.equal(weights(trained / "killed"), weights(trained / "even"))
-    assert rows(trained / "killed") == rows(trained / "even")
-    shutil.copytree(killed, tmp_path / "alone")
+def test_a_run_that_lost_a_process_goes_on_with_any_number(trained: Path, tmp_path: Path) -> None:
+    assert read_checkpoint(trained / "killed" / "last.ckpt")["global_step"] == STEPS
+    assert torch.equal(weights(trained / "resumed"), weights(trained / "even"))
+    assert rows(trained / "resumed") == rows(trained / "even")
+    shutil.copytree(trained / "killed", tmp_path / "alone")
     alone(tmp_path, EVEN, resume=True)
     close(weights(tmp_path / "alone"), weights(trained / "even"))
     assert len(rows(tmp_path / "alone")) == 4
 
 
 def test_processes_stop_at_one_step_and_resume_to_the_same_bits(trained: Path) -> None:
-    assert json.loads((trained / "codes.json").read_text())[:2] == [[1, 1], [0, 0]]
+    assert codes(trained, 1) == [1, 1] and codes(trained, 2) == [0, 0]
     for rank in (0, 1):
-        said = (trained / f"0_{rank}.err").read_text()
-        assert f"InterruptionError: stopped by SIGTERM after step {STEPS + 1} of 12" in said
         said = (trained / f"1_{rank}.err").read_text()
+        assert f"InterruptionError: stopped by SIGTERM after step {STEPS + 1} of 12" in said
+        said = (trained / f"2_{rank}.err").read_text()
         assert said == "" or "training.batch_size = 1 is the batch of all 2 devices" in said.rstrip().splitlines()[0]
         assert len(said.splitlines()) <= 1
         whole, rest = seen(trained / "dropout", rank), seen(trained / "stopped", rank)
@@ -236,8 +237,8 @@ def test_processes_stop_at_one_step_and_resume_to_the_same_bits(trained: Path) -
 
 
 def test_a_process_that_does_not_answer_is_lost(trained: Path) -> None:
-    assert json.loads((trained / "codes.json").read_text())[2][0] == 1
-    assert "another process did not answer in time, 3 s, and with it the run" in (trained / "2_0.err").read_text()
+    assert codes(trained, 3)[0] == 1
+    assert "another process did not answer in time, 3 s, and with it the run" in (trained / "3_0.err").read_text()
 
 
 def test_the_first_process_prepares_what_the_others_read(trained: Path) -> None:
@@ -249,40 +250,23 @@ def test_processes_draw_random_numbers_of_their_own(trained: Path) -> None:
     assert not set(first) & set(second)
 
 
-def test_the_loss_of_the_first_process_ends_the_others(tmp_path: Path) -> None:
-    last = job("run", EVEN, event={"action": "SIGKILL", "at": STEPS + 1, "by": 0})
-    run = launch(tmp_path, [job("before", ALONE), last])
-    run.wait_for(tmp_path / "run" / "event")
-    until = time.monotonic() + SHORT
-    assert run.process.wait(SHORT) == -signal.SIGKILL
-    while not run.is_gone() and time.monotonic() < until:
-        time.sleep(0.1)
-    is_gone = run.is_gone()
-    run.end()
-    assert is_gone
-    assert len(rows(tmp_path / "before")) == 2, "a script may train several times"
-    assert "process 0 of 2 was lost, and with it the run; go on from" in run.err.read_text()
+def test_the_loss_of_the_first_process_ends_the_others(trained: Path) -> None:
+    assert codes(trained, 4) == [-signal.SIGKILL]
+    assert len(rows(trained / "before")) == 2, "a script may train several times"
+    assert "process 0 of 2 was lost, and with it the run; go on from" in (trained / "4.err").read_text()
 
 
-def test_a_process_that_does_not_notice_is_ended(tmp_path: Path) -> None:
-    event = {"action": "raise", "at": 2, "by": 1, "others": "hang"}
-    run = launch(tmp_path, [job("run", EVEN, grace=2.0, event=event)])
-    run.wait_for(tmp_path / "run" / "event")
-    assert run.wait(SHORT) == 1
-    text = run.err.read_text()
-    assert "ValueError: a mistake of one process" in text
+def test_a_process_that_does_not_notice_is_ended(trained: Path) -> None:
+    text = (trained / "5.err").read_text()
+    assert codes(trained, 5) == [1] and "ValueError: a mistake of one process" in text
     assert "process 1 of 2 ended with exit code 1; what it said is above, and with it the run; no checkpoint" in text
 
 
-def test_torchrun_ends_all_when_a_process_is_lost(tmp_path: Path) -> None:
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    of = {**EVEN, "training": {**EVEN["training"], "devices": 1}}  # type: ignore[dict-item]
-    event = {"action": "SIGKILL", "at": STEPS + 1, "by": 1}
-    run = launch(tmp_path, [job("run", of, event=event, is_told_to_end=True)], by=torchrun)
-    run.wait_for(tmp_path / "run" / "event")
-    assert run.wait(SHORT) == 1
-    assert "another process was lost, or has ended, and with it the run; go on from" in run.err.read_text()
-    assert read_checkpoint(tmp_path / "run" / "last.ckpt")["global_step"] == STEPS
+def test_torchrun_ends_all_when_a_process_is_lost(trained: Path) -> None:
+    text = (trained / "6.err").read_text()
+    assert codes(trained, 6) == [1]
+    assert "another process was lost, or has ended, and with it the run; go on from" in text
+    assert read_checkpoint(trained / "torchrun" / "last.ckpt")["global_step"] == STEPS
 
 
 def test_a_run_of_the_command_line_stops_and_goes_on_under_torchrun(tmp_path: Path) -> None:
