@@ -8,6 +8,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # the tests share the cores already; to
 import pytest
 import torch
 
+from tests.pictures import without_pictures
+
 
 @pytest.fixture(autouse=True)
 def same_start():
@@ -20,3 +22,10 @@ def same_start():
     yield
     torch.set_warn_always(False)
     torch.set_flush_denormal(False)
+
+
+@pytest.fixture(scope="module")
+def no_pictures():
+    """For modules none of whose tests looks at pictures of runs."""
+    with without_pictures():
+        yield

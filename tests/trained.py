@@ -1,25 +1,14 @@
-"""What tests of training share: runs without pictures, something done after a step, a run's table without its times."""
+"""What tests of training share: something done after a step, and the table of a run without its times."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from lightning.pytorch.callbacks import Callback
-
-
-@contextmanager
-def without_pictures() -> Iterator[None]:
-    """Pictures take most of the time of a small run; for runs whose pictures no test looks at."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
-        patch.setattr("pitgeo.evaluation.plots.loss_curves", lambda *_: None)
-        yield
 
 
 class At(Callback):

@@ -17,6 +17,7 @@ import torch
 from pitgeo.cli.main import main
 from pitgeo.config.config import load_config
 from pitgeo.mesh import Mesh, read_mesh, write_mesh, write_series
+from tests.pictures import without_pictures
 
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 FILES = 6
@@ -671,10 +672,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(FILES):
         desk.write(number, plate(number))
     desk.table(TABLE)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, without_pictures():
         patch.chdir(root)
-        patch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
-        patch.setattr("pitgeo.evaluation.plots.loss_curves", lambda *_: None)
         assert main(desk.train(*RICH, f"{M}parameters=table.csv")) == 0
     return root
 

@@ -22,6 +22,7 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
 from pitgeo.training import read_checkpoint
 from pitgeo.workflows.run_folder import claim
+from tests.pictures import without_pictures
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -84,13 +85,6 @@ def plates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take most of the time of a run this small."""
-    monkeypatch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
-    monkeypatch.setattr("pitgeo.evaluation.plots.loss_curves", lambda *_: None)
-
-
 def write_config(folder: Path, root: Path, epochs: int = 2) -> Path:
     path = folder / "tiny.toml"
     path.write_text(CONFIG.format(root=root, epochs=epochs))
@@ -132,7 +126,7 @@ def test_a_run_leaves_all_it_should(run: Path) -> None:
     assert "4 samples, 2 held out" in log and "Epoch 2 of 2" in log
 
 
-@pytest.mark.usefixtures("no_pictures")
+@without_pictures()
 def test_train_prints_the_table_and_shows_a_bar(
     plates: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +177,7 @@ def test_another_run_is_not_overwritten_unasked(
     assert (run / "best.ckpt").read_bytes() == before
 
 
-@pytest.mark.usefixtures("no_pictures")
+@without_pictures()
 def test_overwrite_deletes_what_is_ours_alone(plates: Path, tmp_path: Path) -> None:
     config, output = write_config(tmp_path, plates), tmp_path / "run"
     output.mkdir()
@@ -249,7 +243,7 @@ def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert kept == json.loads(before)["errors"]
 
 
-@pytest.mark.usefixtures("no_pictures")
+@without_pictures()
 def test_the_validation_error_is_the_evaluated_one(run: Path, tmp_path: Path) -> None:
     assert (
         main(["evaluate", str(run / "best.ckpt"), "--split", "validation", "--output", str(tmp_path), "--quiet"]) == 0
@@ -259,7 +253,7 @@ def test_the_validation_error_is_the_evaluated_one(run: Path, tmp_path: Path) ->
     assert found == pytest.approx(state["best_error"], rel=1e-4)
 
 
-@pytest.mark.usefixtures("no_pictures")
+@without_pictures()
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.5])
 def test_a_process_that_gets_two_signals_at_one_moment_saves_and_says_so(
     plates: Path, tmp_path: Path, pause: float
@@ -285,7 +279,7 @@ def test_a_process_that_gets_two_signals_at_one_moment_saves_and_says_so(
     assert read_checkpoint(out / "last.ckpt")["global_step"] == step > 0
 
 
-@pytest.mark.usefixtures("no_pictures")
+@without_pictures()
 def test_a_terminated_process_resumes_to_the_same_weights(plates: Path, tmp_path: Path) -> None:
     config = write_config(tmp_path, plates, epochs=12)
     straight, broken = tmp_path / "straight", tmp_path / "broken"

@@ -15,6 +15,7 @@ from pitgeo.evaluation.html_report import write_report
 from pitgeo.mesh import Mesh, write_mesh, write_series
 from pitgeo.workflows.run import train
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 POINTS = np.random.default_rng(0).random((40, 2))
 CELLS = (("triangle", np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])),)

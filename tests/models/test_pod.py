@@ -26,6 +26,7 @@ from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.history import History
 from pitgeo.workflows.run import dry_run, train
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 POINTS = np.random.default_rng(0).random((40, 2))
 CELLS = (("triangle", np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])),)

@@ -30,6 +30,7 @@ from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import load, load_ensemble, predict_files
 from pitgeo.training import OperatorModule
+from tests.pictures import without_pictures
 
 POINTS = 4000
 
@@ -344,9 +345,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(run: Path, output: Path, *others: str, members: int = 2) -> int:
     command = ["train", str(run / "tiny.toml"), "--output", str(output), "--quiet"]
-    with pytest.MonkeyPatch.context() as patch:  # pictures of single members take most of the time
-        patch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
-        patch.setattr("pitgeo.evaluation.plots.loss_curves", lambda *_: None)
+    with without_pictures():  # of single members
         return main([*command, "--members", str(members), *others])
 
 
@@ -370,8 +369,8 @@ def test_training_leaves_members_and_what_they_say_together(run: Path) -> None:
     assert (out / "pictures" / "calibration.png").exists()
 
 
-def test_a_member_is_the_run_of_its_seed(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
+@without_pictures()
+def test_a_member_is_the_run_of_its_seed(run: Path, tmp_path: Path) -> None:
     command = ["train", str(run / "tiny.toml"), "--output", str(tmp_path / "alone"), "--quiet"]
     assert main([*command, "--set", "training.seed=6"]) == 0
     first, second = (load(folder / "last.ckpt") for folder in (tmp_path / "alone", run / "out" / "member_1"))

@@ -16,6 +16,7 @@ from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.workflows.run import new_module, train
 from pitgeo.workflows.run_data import read_data
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
 

@@ -15,6 +15,7 @@ from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.nn import PiT
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
+from tests.pictures import without_pictures
 
 CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 SMALL = (
@@ -88,6 +89,7 @@ def test_output_points_may_be_taken_in_parts(run, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["mlp", "deeponet", "shift_deeponet", "oformer"])
+@without_pictures()
 def test_other_models_may_be_asked_in_parts_too(name, tmp_path, monkeypatch):
     for number in range(4):
         write_mesh(tmp_path / f"case_{number}.vtu", small_mesh(number, points=30))
@@ -137,6 +139,7 @@ def test_inputs_without_a_logarithm_are_refused(run, tmp_path):
     assert not (tmp_path / "out" / "last.ckpt").exists()
 
 
+@without_pictures()
 def test_a_table_of_parameters_comes_with_new_files(tmp_path, capsys):
     for folder in ("cases", "new"):
         lines = ["file,angle"]
@@ -201,6 +204,7 @@ def test_the_growth_of_errors_is_drawn_for_every_target(tmp_path, monkeypatch):
         write_series(tmp_path / "runs" / f"run_{number}.pvd", states, [0.0, 1.0, 2.0])
     drawn = []
     monkeypatch.setattr(plots, "error_growth", lambda curves, output: drawn.append(curves))
+    monkeypatch.setattr(plots, "mesh_fields", lambda *_: None)
     config = make(tmp_path, tmp_path / "runs/*.pvd", [], ["u", "v"], 'data.meshes.series="file"')
     errors = train(config, tmp_path / "out").evaluation["errors"]
     assert len(errors) == 4
@@ -250,6 +254,7 @@ def test_steps_want_a_model_of_series(run, tmp_path, capsys):
     assert read_mesh(case).point_data.keys() == small_mesh(1).point_data.keys()
 
 
+@without_pictures()
 def test_a_changed_folder_cannot_mix_up_the_splits(tmp_path, capsys):
     for number in range(6):
         write_mesh(tmp_path / "cases" / f"case_{number}.vtu", small_mesh(number))

@@ -15,6 +15,7 @@ from pitgeo.describe.defaults import DATA, DEFAULTS, REST
 from pitgeo.mesh import Mesh
 from pitgeo.workflows.surrogate import as_mesh
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 SMALL = ["training.epochs=2", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1"]
 
 
