@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
 from pitgeo.training import read_checkpoint
 from pitgeo.workflows.run_folder import claim
+from tests.forked import Commands
 from tests.pictures import without_pictures
 
 ROOT = Path(__file__).parents[2]
@@ -232,6 +233,7 @@ def test_mistakes_take_one_line(run: Path, plates: Path, capsys: pytest.CaptureF
     assert exit.value.code == 2
 
 
+@without_pictures()
 def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     before = (run / "evaluation.json").read_bytes()
     assert main(["evaluate", str(run / "best.ckpt"), "--split", "validation", "--quiet"]) == 0
@@ -253,51 +255,45 @@ def test_the_validation_error_is_the_evaluated_one(run: Path, tmp_path: Path) ->
     assert found == pytest.approx(state["best_error"], rel=1e-4)
 
 
-@without_pictures()
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with Commands() as commands:
+        yield commands
+
+
+def stopped(commands: Commands, config: Path, out: Path, signals: Sequence[int], pause: float = 0.0) -> tuple[int, int]:
+    """Train in another process and send it signals once there is a checkpoint; its exit code and the step it was at."""
+    process = commands.start(config.parent, "train", config, "--output", out)
+    deadline = time.monotonic() + 60
+    while not (out / "last.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for number in signals:
+        os.kill(process, number)
+        time.sleep(pause)
+    code, err = commands.wait(), (config.parent / "err.txt").read_text()
+    step = read_checkpoint(out / "last.ckpt")["global_step"]
+    assert f"stopped by {signal.Signals(code - 128).name} after step {step} of" in err, err
+    assert "--resume" in err and "Traceback" not in err
+    return code, step
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.5])
 def test_a_process_that_gets_two_signals_at_one_moment_saves_and_says_so(
-    plates: Path, tmp_path: Path, pause: float
+    plates: Path, tmp_path: Path, commands: Commands, pause: float
 ) -> None:
     """As ``timeout`` and make send them: one to the process, one to its group."""
-    arguments = [sys.executable, "scripts/train.py", str(write_config(tmp_path, plates, epochs=500)), "--output"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    out = tmp_path / "out"
-    process = subprocess.Popen([*arguments, str(out)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 60
-        while not (out / "last.ckpt").exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
-            process.send_signal(number)
-            time.sleep(pause)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    name = {143: "SIGTERM", 130: "SIGINT"}[process.returncode]  # of two that wait, Python takes the lower number first
-    assert f"stopped by {name} after step" in err and "--resume" in err and "Traceback" not in err
-    step = int(err.split("after step ")[1].split()[0])
-    assert read_checkpoint(out / "last.ckpt")["global_step"] == step > 0
+    signals = (signal.SIGTERM, signal.SIGTERM, signal.SIGINT)
+    code, step = stopped(commands, write_config(tmp_path, plates, epochs=500), tmp_path / "out", signals, pause)
+    assert code in (128 + signal.SIGTERM, 128 + signal.SIGINT)  # of two that wait, Python takes the lower number first
+    assert step > 0
 
 
 @without_pictures()
-def test_a_terminated_process_resumes_to_the_same_weights(plates: Path, tmp_path: Path) -> None:
+def test_a_terminated_process_resumes_to_the_same_weights(plates: Path, tmp_path: Path, commands: Commands) -> None:
     config = write_config(tmp_path, plates, epochs=12)
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    arguments = [sys.executable, "scripts/train.py", str(config), "--output"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    process = subprocess.Popen([*arguments, str(broken)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 60
-        while not (broken / "last.ckpt").exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 143, err
-    assert "stopped by SIGTERM after step" in err and "--resume" in err and "Traceback" not in err
-    step = read_checkpoint(broken / "last.ckpt")["global_step"]
-    assert 0 < step < 24
+    code, step = stopped(commands, config, broken, [signal.SIGTERM])
+    assert code == 128 + signal.SIGTERM and 0 < step < 24
     for output, resume in ((broken, ["--resume"]), (straight, [])):
         assert main(["train", str(config), "--output", str(output), "--quiet", *resume]) == 0
     first, second = (read_checkpoint(folder / "last.ckpt")["state_dict"] for folder in (straight, broken))

@@ -10,6 +10,7 @@ import pytest
 from pitgeo.cli.terminal import argument, console
 from pitgeo.evaluation.illustrate import file_names
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
+from tests.forked import Commands
 from tests.mesh.test_names import LATIN, exodus
 
 STRICT = {"PYTHONIOENCODING": "utf-8:strict"}
@@ -59,12 +60,15 @@ def test_a_run_on_a_terminal_of_ascii(tmp_path):
         write_mesh(tmp_path / "cases" / f"case_{number}.vtu", Mesh(place, point_data=fields))
     (tmp_path / "run.toml").write_text(CONFIG, encoding="utf-8")
     more = ("--set", "data.meshes.test=1", "--set", "data.meshes.validation=1", "--quiet", "--output", "run")
-    code, out, said = run(tmp_path, ASCII, "train", "run.toml", *more)
-    assert code == 0, said
+    with Commands(**ASCII) as commands:
+        code, out, said = commands.run(tmp_path, "train", "run.toml", *more)
+        assert code == 0, said
+        code, _, said = commands.run(
+            tmp_path, "predict", "run/best.ckpt", "cases/case_0.vtu", "--output", "p", "--quiet"
+        )
+        assert code == 0, said
     assert rb"gr\xf6\xdfe" in out and len(list((tmp_path / "run" / "pictures").glob("fields_*.png"))) == 5
     assert "größe" in (tmp_path / "run" / "config.toml").read_text(encoding="utf-8")
-    code, out, said = run(tmp_path, ASCII, "predict", "run/best.ckpt", "cases/case_0.vtu", "--output", "p", "--quiet")
-    assert code == 0, said
     assert {"größe_prediction", "日本_error", "a/b_prediction"} <= set(read_mesh(tmp_path / "p/case_0.vtu").point_data)
 
 

@@ -211,18 +211,18 @@ def test_many_targets_and_pictures_stay_within_the_size(run: Path) -> None:
     result = json.loads((run / "evaluation.json").read_text())
     names = [f"größe_温度_{number}_" + "x" * 90 for number in range(150)]
     change(run, errors=dict.fromkeys(names, result["errors"]["von_mises"]))
-    random = np.random.default_rng(0)
+    noise = np.random.default_rng(0).integers(0, 255, (500, 700, 3), dtype=np.uint8)  # it does not become small
     (run / "pictures" / "fields.png").unlink()
-    for number in range(30):  # noise does not become small
-        noise = random.integers(0, 255, (500, 700, 3), dtype=np.uint8)
-        Image.fromarray(noise).save(run / "pictures" / f"fields_{number:02d}.png")
+    Image.fromarray(noise).save(run / "pictures" / "fields_00.png")
+    for number in range(1, 12):
+        shutil.copy(run / "pictures" / "fields_00.png", run / "pictures" / f"fields_{number:02d}.png")
     path = write_report(run)
     assert 500_000 < path.stat().st_size <= LIMIT == 1_500_000
     page = Page(path)
     assert page.cells.count("... 126 more rows in evaluation.json ...") == 2 and names[0] not in page.text
-    left_out = [f"fields_{number:02d}" for number in range(30) if f"pictures/fields_{number:02d}.png" in page.text]
+    left_out = [f"fields_{number:02d}" for number in range(12) if f"pictures/fields_{number:02d}.png" in page.text]
     shown = shown_pictures(page)
-    assert len(left_out) > 0 and "fields_00" not in left_out and len(shown) + len(left_out) >= 30
+    assert len(left_out) > 0 and "fields_00" not in left_out and len(shown) + len(left_out) >= 12
 
 
 def test_fields_come_in_the_order_of_the_targets(run: Path) -> None:
