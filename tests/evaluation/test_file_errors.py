@@ -22,6 +22,7 @@ from pitgeo.workflows.run import train
 from pitgeo.workflows.run_folder import Trained
 from pitgeo.workflows.surrogate import DEFAULTS
 from tests.datasets.folder.conftest import small_mesh
+from tests.pictures import without_pictures
 
 TARGETS = ("v", "q", "peak")
 """A planar vector of points, a field of cells, a number of the whole mesh."""
@@ -219,6 +220,7 @@ def test_pictures_carry_the_errors_of_their_field(
             assert float(match[2]) == pytest.approx(rmse, rel=1e-3)
 
 
+@without_pictures()
 def test_a_shared_mesh_is_measured_like_its_files(tmp_path: Path) -> None:
     mesh = small_mesh(0)
     for number in range(8):
@@ -239,6 +241,7 @@ def test_a_shared_mesh_is_measured_like_its_files(tmp_path: Path) -> None:
     assert predictor.reference.variation == pytest.approx([np.std(training)], rel=1e-6)
 
 
+@without_pictures()
 def test_series_are_measured_step_by_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(6):
         mesh = small_mesh(number)
@@ -264,11 +267,9 @@ def test_series_are_measured_step_by_step(tmp_path: Path, capsys: pytest.Capture
         predictor.evaluate(tmp_path / "runs" / "run_1_0000.vtu")
 
 
-def test_a_temperature_in_kelvin_and_in_celsius_trains_to_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@without_pictures()
+def test_a_temperature_in_kelvin_and_in_celsius_trains_to_the_same(tmp_path: Path) -> None:
     """By the loss of the defaults; the relative l2 error of the field itself depends on the offset."""
-    monkeypatch.setattr(plots, "mesh_fields", lambda *_: None)
     found, predictions = [], []
     for offset, name in ((0.0, "celsius"), (273.15, "kelvin")):
         folder = tmp_path / name
@@ -290,8 +291,8 @@ def test_a_temperature_in_kelvin_and_in_celsius_trains_to_the_same(
     assert found[0]["relative_l2"]["mean"] > 5 * found[1]["relative_l2"]["mean"]
 
 
-def test_a_sample_at_rest_is_trained_on_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots, "mesh_fields", lambda *_: None)
+@without_pictures()
+def test_a_sample_at_rest_is_trained_on_and_measured(tmp_path: Path) -> None:
     for number in range(8):
         mesh = small_mesh(number)
         state = {"u": (number % 4) * mesh.point_data["u"]}

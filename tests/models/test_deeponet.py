@@ -18,6 +18,7 @@ from pitgeo.models.shift_deeponet import ShiftDeepONet
 from pitgeo.testing import assert_batch_independent, assert_gradients, assert_parameters_used
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
+from tests.pictures import without_pictures
 
 from .common import fit_randomly
 
@@ -182,6 +183,7 @@ def test_it_learns_to_integrate():
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
+@without_pictures()
 def test_a_run_finds_out_whether_the_mesh_is_shared(is_shared, tmp_path):
     first = small_mesh(0, points=20)
     for number in range(5):

@@ -26,6 +26,9 @@ else:
     import tomli as tomllib
 
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
+
 def trained(folder: Path, meshes: list[Mesh], *changes: str, inputs: tuple[str, ...] = ()) -> Path:
     for number, mesh in enumerate(meshes):
         write_mesh(folder / "cases" / f"case_{number}.vtu", mesh)
