@@ -1,7 +1,9 @@
 """Programs on the pages run as they stand, their networks keep what is said of them, and what pages name is there."""
 
+import contextlib
 import importlib
 import importlib.util
+import io
 import json
 import re
 import subprocess
@@ -30,6 +32,8 @@ from pitgeo.testing import (
     assert_permutation_equivariant,
     assert_rigid_motion_invariant,
 )
+from tests.pictures import without_pictures
+from tests.prediction.test_export import traced_once
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -97,14 +101,14 @@ def test_the_table_of_packages_is_complete():
 @pytest.fixture
 def run(monkeypatch):
     """Runs a program as a module that can be found by its name, as PyG looks for the layers in it."""
+    return lambda code, name: execute(code, name, monkeypatch)
 
-    def run(code, name):
-        module = types.ModuleType("example")
-        monkeypatch.setitem(sys.modules, "example", module)
-        exec(compile(code, name, "exec"), module.__dict__)
-        return module.__dict__
 
-    return run
+def execute(code, name, patch):
+    module = types.ModuleType("example")
+    patch.setitem(sys.modules, "example", module)
+    exec(compile(code, name, "exec"), module.__dict__)
+    return module.__dict__
 
 
 COMPOSING = blocks("composing.md")
@@ -247,26 +251,35 @@ def test_models_take_what_the_page_says(name):
 MESHES = blocks("meshes.md")
 
 
-def test_the_page_on_meshes_trains_from_meshes_in_memory(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    names = run(MESHES[0], "docs/meshes.md")
-    assert len(MESHES) == 1 and (tmp_path / "runs" / "heights" / "report.html").exists()
-    assert names["model"].targets == ("height",) and "[" in capsys.readouterr().out
+@pytest.fixture(scope="module")
+def heights(tmp_path_factory):
+    """The folder that the page's program is run in, its variables, and what it prints."""
+    folder, said = tmp_path_factory.mktemp("heights"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        patch.chdir(folder)
+        names = execute(MESHES[0], "docs/meshes.md", patch)
+    return folder, names, said.getvalue()
+
+
+def test_the_page_on_meshes_trains_from_meshes_in_memory(heights):
+    folder, names, said = heights
+    assert len(MESHES) == 1 and (folder / "runs" / "heights" / "report.html").exists()
+    assert names["model"].targets == ("height",) and "[" in said
 
 
 EXPORT = blocks("export.md")
 
 
-def test_the_page_on_export_runs_without_pitgeo(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    run(MESHES[0], "docs/meshes.md")
+def test_the_page_on_export_runs_without_pitgeo(heights, monkeypatch):
+    monkeypatch.chdir(heights[0])
     written = ["heights.pt2"]
     code = EXPORT[0] + 'np.savez("values.npz", points=points, torch=values)\n'
     if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
         written.append("heights.onnx")
         code += EXPORT[1] + 'np.savez("values.npz", points=points, torch=program(**inputs).numpy(), onnx=values)\n'
-    for name in written:
-        assert main(["export", "runs/heights/best.ckpt", name]) == 0
+    with traced_once():
+        for name in written:
+            assert main(["export", "runs/heights/best.ckpt", name]) == 0
     code = f'import sys\nsys.modules["pitgeo"] = None\n{code}'
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -300,6 +313,7 @@ def test_the_options_for_big_meshes_are_valid(text):
     assert training.model_fields_set
 
 
+@without_pictures()
 def test_plates_from_files_to_predicted_files(tmp_path, monkeypatch):
     """The page's example in 3D, on coarse plates and few epochs."""
     plates.generate(tmp_path / "raw", samples=7, processes=1, progress=False, size=0.5)

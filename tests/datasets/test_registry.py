@@ -13,6 +13,7 @@ from pitgeo.datasets import DATASETS
 from pitgeo.workflows.run import dry_run
 from tests.datasets.test_naca import arrays as naca_arrays
 from tests.datasets.test_naca import write as write_naca
+from tests.pictures import without_pictures
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 COUNTS = {
@@ -138,6 +139,7 @@ def test_a_run_that_is_rolled_out(tmp_path, model):
     assert bool(found["length_scales"]) == (model == "pit")
 
 
+@without_pictures()
 def test_evaluation_at_another_resolution(tmp_path, capsys):
     raw = tmp_path / "data" / "raw"
     raw.mkdir(parents=True)

@@ -17,6 +17,7 @@ from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.models.registry import MODELS, MLPOptions
 from tests.describe.test_describe import plate, written
 from tests.describe.test_describe_series import series
+from tests.pictures import without_pictures
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -78,6 +79,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
+@without_pictures()
 def test_what_is_written_is_trained_with(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cases").mkdir()

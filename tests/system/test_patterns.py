@@ -13,6 +13,7 @@ from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.prediction.predictor import predict_files
 from pitgeo.system.patterns import matches, with_folders
 from pitgeo.workflows.run import train
+from tests.pictures import without_pictures
 
 NAMES = ["a[1]", "a[!x]", "b*", "what?", "[ab] (copy)", "a[]b]", "**"]
 
@@ -66,6 +67,7 @@ SMALL = ["training.epochs=1", "model.pit.channels=8", "model.pit.layers=1", "mod
 
 
 @pytest.mark.parametrize("name", ["a[1]", "what*"])
+@without_pictures()
 def test_a_run_in_such_a_folder(tmp_path, name):
     """From Python, from a configuration, and predictions on files in it."""
     decoy = tmp_path / "runs" / "a1-meshes"

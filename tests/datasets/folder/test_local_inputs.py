@@ -20,6 +20,7 @@ from pitgeo.mesh import Mesh, read_mesh, write_mesh, write_series
 from pitgeo.workflows.fit_scalings import fit_scalings
 from pitgeo.workflows.run import train
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 CONFIG = Path(__file__).parents[3] / "configs" / "meshes.toml"
 SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
 SMALL += ("model.pit.latent.number=10", "data.meshes.processes=1", 'training.device="cpu"')
