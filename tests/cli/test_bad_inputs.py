@@ -660,7 +660,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,6 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
     yield
-    torch.set_flush_denormal(False)
     assert not logging.getLogger("pitgeo").handlers
 
 

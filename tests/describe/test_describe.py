@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 
 from pitgeo.cli.main import main
+from pitgeo.config.toml import tomllib
 from pitgeo.data.fields import FieldTable
 from pitgeo.describe import Description, describe, format_description
 from pitgeo.describe.cells import flaws, measures
 from pitgeo.describe.checks import FIELD_CHECKS, MESH_CHECKS
 from pitgeo.describe.files import mesh_files
 from pitgeo.mesh import Mesh, result_name, write_mesh
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT.parent / "shared" / "cases"

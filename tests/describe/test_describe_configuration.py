@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from pitgeo.cli.main import main
 from pitgeo.config.config import load_config, parse_config
+from pitgeo.config.toml import tomllib
 from pitgeo.describe import describe
 from pitgeo.describe.defaults import DEFAULTS
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
@@ -18,11 +18,6 @@ from pitgeo.models.registry import MODELS, MLPOptions
 from tests.describe.test_describe import plate, written
 from tests.describe.test_describe_series import series
 from tests.pictures import without_pictures
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SMALL = ["training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1",
          "model.pit.latent.number=8", "training.device=cpu"]  # fmt: skip

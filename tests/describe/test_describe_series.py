@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pitgeo.cli.main import main
+from pitgeo.config.toml import tomllib
 from pitgeo.describe import Description, describe, format_description
 from pitgeo.describe.files import mesh_files
 from pitgeo.mesh import Mesh, write_mesh, write_series
 from pitgeo.mesh.formats import FORMATS
 from tests.describe.test_describe import by_check, plate
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TIMES = (0.0, 0.5, 1.0)
 

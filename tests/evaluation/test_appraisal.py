@@ -2,24 +2,21 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pitgeo import load
 from pitgeo.cli.main import main
-from pitgeo.config.config import load_config
 from pitgeo.evaluation.appraisal import Appraised, compare, influences
 from pitgeo.evaluation.html_report import write_report
 from pitgeo.mesh import Mesh, write_mesh, write_series
 from pitgeo.workflows.run import train
+from tests.small_runs import small_run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 POINTS = np.random.default_rng(0).random((40, 2))
 CELLS = (("triangle", np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])),)
-SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
 
 
 def case(number, points=POINTS):
@@ -29,10 +26,8 @@ def case(number, points=POINTS):
     return Mesh(points=points, cells=CELLS, point_data={"u": u}, field_data={"a": np.array([a]), "idle": [idle]})
 
 
-def configured(root, *changes, inputs=("a", "idle")):
-    given = [f'data.meshes.files="{root}/cases/*"', f'data.meshes.cache="{root}/cache"', "data.meshes.processes=1"]
-    given += [f"data.meshes.inputs={json.dumps(inputs)}", 'data.meshes.targets=["u"]', "model.pit.latent.number=10"]
-    return load_config(CONFIG, [*SMALL, *given, *changes])
+def configured(root, *changes, inputs=("a", "idle"), files="cases/*"):
+    return small_run(root, files, inputs, ["u"], *changes)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +138,7 @@ def test_time_series_have_persistence_and_are_rolled_out(tmp_path):
         start = 1 + np.random.default_rng([3, number]).random(40)
         states = [Mesh(points=POINTS, cells=CELLS, point_data={"u": start * 0.8**k}) for k in range(5)]
         write_series(tmp_path / "cases" / f"case_{number}.pvd", states, [float(k) for k in range(5)])
-    config = configured(tmp_path, 'data.meshes.series="file"', f'data.meshes.files="{tmp_path}/cases/*.pvd"', inputs=())
+    config = configured(tmp_path, 'data.meshes.series="file"', inputs=(), files="cases/*.pvd")
     found = train(config, tmp_path / "out").evaluation
     errors = {control["name"]: control["relative_l2"] for control in found["controls"]}
     kept = [abs(1 / 0.8 ** (k + 1) - 1) for k in range(4)]

@@ -4,42 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from pitgeo import load
 from pitgeo.cli.main import main
-from pitgeo.config.config import parse_config
 from pitgeo.evaluation import plots
 from pitgeo.measures.reference import Reference, Values
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.workflows.run import train
 from pitgeo.workflows.run_folder import Trained
-from pitgeo.workflows.surrogate import DEFAULTS
 from tests.datasets.folder.conftest import small_mesh
 from tests.pictures import without_pictures
+from tests.small_runs import small_run
 
 TARGETS = ("v", "q", "peak")
 """A planar vector of points, a field of cells, a number of the whole mesh."""
 
 
-@pytest.fixture(autouse=True)
-def denormals_are_kept() -> Iterator[None]:
-    yield
-    torch.set_flush_denormal(False)
-
-
 def make(folder: Path, files: str, inputs: list[str], targets: list[str], *changes: str) -> Trained:
-    data = {**DEFAULTS["data"]["meshes"], "files": str(folder / files), "cache": str(folder / "cache")}
-    given = {**DEFAULTS, "data": {"name": "meshes", "meshes": {**data, "inputs": inputs, "targets": targets}}}
-    small = ["training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1"]
-    config = parse_config(given, [*small, "model.pit.latent.number=10", 'training.device="cpu"', *changes])
-    return train(config, folder / "out")
+    return train(small_run(folder, files, inputs, targets, 'training.device="cpu"', *changes), folder / "out")
 
 
 @pytest.fixture(scope="module")

@@ -7,27 +7,21 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from pitgeo.config.config import parse_config
+from pitgeo.config.toml import tomllib
 from pitgeo.datasets.elasticity import FILES, POINTS, RADII
 from pitgeo.evaluation.html_report import LIMIT, SHOWN, write_report
 from pitgeo.evaluation.measure_table import COLUMNS, LEGEND
 from pitgeo.evaluation.report_run import used_settings
 from pitgeo.workflows.run import train
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 VOID = {"meta", "img"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -93,7 +87,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     train(config, root / "run")
-    torch.set_flush_denormal(False)
     return root / "run"
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import importlib.util
-import json
 import os
 import shutil
 import signal
@@ -14,7 +13,6 @@ import torch
 
 from pitgeo import load
 from pitgeo.cli.main import main
-from pitgeo.config.config import load_config
 from pitgeo.controls import PODMap
 from pitgeo.data import PointData
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
@@ -25,12 +23,11 @@ from pitgeo.system.interrupted import InterruptionError
 from pitgeo.training.checkpoint_io import read_checkpoint
 from pitgeo.training.history import History
 from pitgeo.workflows.run import dry_run, train
+from tests.small_runs import small_run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
 POINTS = np.random.default_rng(0).random((40, 2))
 CELLS = (("triangle", np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])),)
-SMALL = ("model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1", "model.pit.latent.number=10")
 
 
 def numbers(case):
@@ -51,9 +48,7 @@ def case(number, curve=0.0, points=POINTS):
 def configured(root, *changes, count=20, curve=0.0, targets=("u",)):
     for number in range(count):
         write_mesh(root / "cases" / f"case_{number:02d}.vtu", case(number, curve))
-    given = [f'data.meshes.files="{root}/cases/*.vtu"', f'data.meshes.cache="{root}/cache"']
-    given += ['data.meshes.inputs=["a","b"]', f"data.meshes.targets={json.dumps(targets)}", "data.meshes.processes=1"]
-    return load_config(CONFIG, [*SMALL, *given, *changes])
+    return small_run(root, "cases/*.vtu", ["a", "b"], targets, *changes)
 
 
 @pytest.fixture(scope="module")

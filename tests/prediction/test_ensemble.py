@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -33,12 +33,6 @@ from pitgeo.training import OperatorModule
 from tests.pictures import without_pictures
 
 POINTS = 4000
-
-
-@pytest.fixture(autouse=True)
-def denormals_are_kept() -> Iterator[None]:
-    yield
-    torch.set_flush_denormal(False)
 
 
 class Options:

@@ -21,7 +21,7 @@ from pitgeo.training.module import OperatorModule
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
 from tests.pictures import without_pictures
-from tests.workflows.test_mesh_runs import make
+from tests.small_runs import small_run
 
 ONNX = "needs onnx, onnxruntime and onnxscript: pip install 'pitgeo[export]'"
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
@@ -67,7 +67,7 @@ def run(tmp_path_factory):
     for number in range(8):
         write_mesh(root / "cases" / f"case_{number}.vtu", small_mesh(number))
     changes = ['data.meshes.categories=["material"]', 'scaling.log=["q", "load"]', "training.epochs=2"]
-    made = make(root, root / "cases/*.vtu", ["material", "load"], ["v", "q", "peak"], *changes)
+    made = small_run(root, "cases/*.vtu", ["material", "load"], ["v", "q", "peak"], *changes)
     with without_pictures():
         return train(made, root / "out").checkpoint
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,18 +12,13 @@ import pytest
 from pitgeo import load
 from pitgeo.cli.main import main
 from pitgeo.config.config import load_config
+from pitgeo.config.toml import tomllib
 from pitgeo.data.fields.mesh_sizes import MeshSizes, sizes
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.workflows.run import train
 from pitgeo.workflows.run_folder import as_begun
 from tests.datasets.folder.test_auto_geometry import LEFT, QUADS, plate, surface
-from tests.workflows.test_mesh_runs import make
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+from tests.small_runs import small_run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -32,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 def trained(folder: Path, meshes: list[Mesh], *changes: str, inputs: tuple[str, ...] = ()) -> Path:
     for number, mesh in enumerate(meshes):
         write_mesh(folder / "cases" / f"case_{number}.vtu", mesh)
-    return train(make(folder, folder / "cases/*.vtu", inputs, ["u"], *changes), folder / "out").checkpoint
+    return train(small_run(folder, "cases/*.vtu", inputs, ["u"], *changes), folder / "out").checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +111,11 @@ def test_the_choice_is_written_and_kept(run: Path, tmp_path: Path) -> None:
         "by data.meshes.geometry = 'auto': boundary_distance, boundary_distance:left"
         in (run.parent / "log.txt").read_text()
     )
-    config = make(folder, folder / "cases/*.vtu", ["T"], ["u"])
+    config = small_run(folder, "cases/*.vtu", ["T"], ["u"])
     assert config.data.options.geometry == "auto" and as_begun(config, run).data.options.geometry == names
     train(config, run.parent, resume=True)  # it has finished, and is the same run
     with pytest.raises(ValueError, match=r"data\.meshes\.geometry was \[.*\] and is \[\]"):
-        train(make(folder, folder / "cases/*.vtu", ["T"], ["u"], "data.meshes.geometry=[]"), run.parent, resume=True)
+        train(small_run(folder, "cases/*.vtu", ["T"], ["u"], "data.meshes.geometry=[]"), run.parent, resume=True)
     with pytest.raises(ValueError, match="Expected a set of points or cells named 'left'"):
         load(run).predict_mesh(replace(case(), point_sets={}))
     assert load_config(run.parent / "config.toml").data.options.geometry == names
@@ -130,7 +124,7 @@ def test_the_choice_is_written_and_kept(run: Path, tmp_path: Path) -> None:
 def test_a_resumed_run_goes_on_with_the_inputs_it_began_with(tmp_path: Path) -> None:
     meshes = [plate(1 + k / 10) for k in range(6)]
     checkpoint = trained(tmp_path, meshes, "training.schedule='constant'")
-    config = make(tmp_path, tmp_path / "cases/*.vtu", [], ["u"], "training.schedule='constant'")
+    config = small_run(tmp_path, "cases/*.vtu", [], ["u"], "training.schedule='constant'")
     longer = config.model_copy(update={"training": config.training.model_copy(update={"epochs": 2})})
     with pytest.raises(ValueError, match=r"training\.epochs was 1 and is 2"):
         train(longer, checkpoint.parent, resume=True)
@@ -171,7 +165,7 @@ def test_a_single_mesh_goes_on_in_the_steps_of_the_training(
             write_mesh(tmp_path / "cases" / f"run{k}_{step / 10:g}.vtu", state)
     name = "*.pvd" if kind == "file" else "*.vtu"
     changes = (f"data.meshes.series='{kind}'", "data.meshes.validation=0", "data.meshes.test=1")
-    checkpoint = train(make(tmp_path, tmp_path / "cases" / name, [], ["u"], *changes), tmp_path / "out").checkpoint
+    checkpoint = train(small_run(tmp_path, "cases" / name, [], ["u"], *changes), tmp_path / "out").checkpoint
     predictor = load(checkpoint)
     assert predictor.facts["meshes"]["time_step"] == pytest.approx(0.1)
     write_mesh(tmp_path / "start.vtu", plate().with_point_data("u", 2 + np.arange(25) / 9, "replace"))

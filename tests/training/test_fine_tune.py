@@ -15,10 +15,9 @@ from pitgeo.datasets.vorticity import FILES
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.workflows.run import new_module, train
 from pitgeo.workflows.run_data import read_data
+from tests.small_runs import SMALL, small_run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
-SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +31,7 @@ def folder(tmp_path_factory):
 
 
 def config(folder, inputs, targets, *changes):
-    given = [f'data.meshes.files="{folder}/*.vtu"', f'data.meshes.cache="{folder}/cache"']
-    given += [f"data.meshes.inputs={list(inputs)}", f"data.meshes.targets={list(targets)}"]
-    return load_config(CONFIG, [*SMALL, *(part.replace("'", '"') for part in given), *changes])
+    return small_run(folder, "*.vtu", inputs, targets, *changes)
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from pitgeo.models import FNO
 from pitgeo.nn import Body, PiT, PointwiseMLP, Rollout
 from pitgeo.training import FORMAT, InterruptionError, OperatorModule, fit, read_checkpoint
 from pitgeo.training.output_points import draw_query_points
+from tests.trained import At, send
 
 SIZES = (6, 4, 9)
 MOST = 4
@@ -224,15 +224,6 @@ def test_every_subset_is_drawn_as_often_as_the_others() -> None:
     assert all(set(key) & {4, 5} == {4, 5} for key in counts)
 
 
-class Interrupt(Callback):
-    def __init__(self, step: int, action: Callable[[], None]) -> None:
-        self.step, self.action = step, action
-
-    def on_train_batch_end(self, trainer: Any, *others: Any) -> None:
-        if trainer.global_step == self.step:
-            self.action()
-
-
 @pytest.mark.parametrize("step", [2, 3])
 def test_a_resumed_run_draws_the_same_points(tmp_path: Path, step: int) -> None:
     def run(folder: Path, resume: bool = False, callbacks: tuple[Callback, ...] = ()) -> None:
@@ -242,7 +233,7 @@ def test_a_resumed_run_draws_the_same_points(tmp_path: Path, step: int) -> None:
 
     run(tmp_path / "straight")
     with pytest.raises(InterruptionError):
-        run(tmp_path / "torn", callbacks=(Interrupt(step, lambda: os.kill(os.getpid(), signal.SIGINT)),))
+        run(tmp_path / "torn", callbacks=(At(step, send(signal.SIGINT)),))
     run(tmp_path / "torn", resume=True)
     straight, torn = (read_checkpoint(tmp_path / name / "last.ckpt")["state_dict"] for name in ("straight", "torn"))
     assert all(torch.equal(straight[key], torn[key]) for key in straight)

@@ -9,28 +9,13 @@ import torch
 
 from pitgeo import load
 from pitgeo.cli.main import main
-from pitgeo.config.config import load_config
 from pitgeo.evaluation import plots
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.nn import PiT
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
 from tests.pictures import without_pictures
-
-CONFIG = Path(__file__).parents[2] / "configs" / "meshes.toml"
-SMALL = (
-    "training.epochs=1",
-    "model.pit.channels=8",
-    "model.pit.heads=2",
-    "model.pit.layers=1",
-    "model.pit.latent.number=10",
-)
-
-
-def make(folder, files, inputs, targets, *changes):
-    given = [f'data.meshes.files="{files}"', f'data.meshes.cache="{folder}/cache"']
-    given += [f"data.meshes.inputs={list(inputs)}", f"data.meshes.targets={list(targets)}"]
-    return load_config(CONFIG, [*SMALL, *(part.replace("'", '"') for part in given), *changes])
+from tests.small_runs import small_run
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +25,7 @@ def run(tmp_path_factory):
     for number in range(8):
         write_mesh(root / "cases" / f"case_{number}.vtu", small_mesh(number))
     changes = ['data.meshes.categories=["material"]', 'scaling.log=["q", "load"]']
-    return train(make(root, root / "cases/*.vtu", ["material", "load"], ["v", "q", "peak"], *changes), root / "out")
+    return train(small_run(root, "cases/*.vtu", ["material", "load"], ["v", "q", "peak"], *changes), root / "out")
 
 
 def test_predictions_are_written_where_fields_belong(run):
@@ -94,7 +79,7 @@ def test_other_models_may_be_asked_in_parts_too(name, tmp_path, monkeypatch):
     for number in range(4):
         write_mesh(tmp_path / f"case_{number}.vtu", small_mesh(number, points=30))
     targets = ["u"] if name == "mlp" else ["u", "q"]  # of points and of cells, which are other output points
-    config = make(tmp_path, tmp_path / "*.vtu", ["load"], targets, f'model.name="{name}"', "training.query_points=12")
+    config = small_run(tmp_path, "*.vtu", ["load"], targets, f'model.name="{name}"', "training.query_points=12")
     predictor = load(train(config, tmp_path / "out").checkpoint)
     whole = predictor.predict_mesh(small_mesh(3, points=30))
     sizes, decode = [], type(predictor.model).decode
@@ -112,7 +97,7 @@ def test_a_quadrature_of_a_mesh_that_fills_no_domain_names_the_file(tmp_path):
         mesh = small_mesh(number)
         line = np.repeat(mesh.points[:, :1], 2, 1)
         write_mesh(tmp_path / f"case_{number}.vtu", Mesh(line, mesh.cells, mesh.point_data))
-    config = make(tmp_path, tmp_path / "*.vtu", [], ["u"], "model.pit.quadrature=true")
+    config = small_run(tmp_path, "*.vtu", [], ["u"], "model.pit.quadrature=true")
     with pytest.raises(ValueError, match=r"case_\d.vtu: Expected points that span 2 axes.* leave 'quadrature' out"):
         train(config, tmp_path / "out")
 
@@ -135,7 +120,7 @@ def test_inputs_without_a_logarithm_are_refused(run, tmp_path):
         write_mesh(tmp_path / f"case_{number}.vtu", below if number == 4 else small_mesh(number))
     changes = ["scaling.log=['load']".replace("'", '"'), 'data.meshes.test=["case_4.vtu"]', "data.meshes.validation=0"]
     with pytest.raises(ValueError, match=r"positive values of 'load'.* \(got -1 among the test samples\)"):
-        train(make(tmp_path, tmp_path / "*.vtu", ["load"], ["u"], *changes), tmp_path / "out")
+        train(small_run(tmp_path, "*.vtu", ["load"], ["u"], *changes), tmp_path / "out")
     assert not (tmp_path / "out" / "last.ckpt").exists()
 
 
@@ -151,7 +136,7 @@ def test_a_table_of_parameters_comes_with_new_files(tmp_path, capsys):
             lines.append(f"{folder}_{number},{number}")
         (tmp_path / folder / "angles.csv").write_text("\n".join(lines))
     table = f'data.meshes.parameters="{tmp_path}/cases/angles.csv"'
-    done = train(make(tmp_path, tmp_path / "cases/*.vtu", ["angle"], ["u"], table), tmp_path / "out")
+    done = train(small_run(tmp_path, "cases/*.vtu", ["angle"], ["u"], table), tmp_path / "out")
     command = [
         "predict",
         str(done.checkpoint),
@@ -177,7 +162,7 @@ def series(tmp_path_factory):
         ]
         write_series(root / "runs" / f"run_{number}.pvd", states, [0.0, 0.5, 1.0, 1.5])
     changes = ['data.meshes.series="file"', "training.epochs=2"]
-    return train(make(root, root / "runs/*.pvd", ["load"], ["u"], *changes), root / "out")
+    return train(small_run(root, "runs/*.pvd", ["load"], ["u"], *changes), root / "out")
 
 
 def test_series_are_tested_by_rolling_out(series):
@@ -205,7 +190,7 @@ def test_the_growth_of_errors_is_drawn_for_every_target(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(plots, "error_growth", lambda curves, output: drawn.append(curves))
     monkeypatch.setattr(plots, "mesh_fields", lambda *_: None)
-    config = make(tmp_path, tmp_path / "runs/*.pvd", [], ["u", "v"], 'data.meshes.series="file"')
+    config = small_run(tmp_path, "runs/*.pvd", [], ["u", "v"], 'data.meshes.series="file"')
     errors = train(config, tmp_path / "out").evaluation["errors"]
     assert len(errors) == 4
     for target in ("u", "v"):
@@ -258,7 +243,7 @@ def test_steps_want_a_model_of_series(run, tmp_path, capsys):
 def test_a_changed_folder_cannot_mix_up_the_splits(tmp_path, capsys):
     for number in range(6):
         write_mesh(tmp_path / "cases" / f"case_{number}.vtu", small_mesh(number))
-    config = make(tmp_path, tmp_path / "cases/*.vtu", [], ["u"])
+    config = small_run(tmp_path, "cases/*.vtu", [], ["u"])
     done = train(config, tmp_path / "out")
     split = json.loads((tmp_path / "out" / "split.json").read_text())
     assert [len(split[part]) for part in ("train", "validation", "test")] == [4, 1, 1]
@@ -284,7 +269,7 @@ CARS = Path(__file__).parents[3] / "shared" / "cases" / "fields"
 @pytest.mark.skipif(not CARS.is_dir(), reason="the collection of meshes is not beside the project")
 def test_surfaces_of_three_cars(tmp_path):
     """Real surfaces in 3D, from file to file: that it runs, not that one epoch learns anything."""
-    config = make(
+    config = small_run(
         tmp_path, CARS / "car_*.vtu", ["normal"], ["pressure"], "data.meshes.test=1", "data.meshes.validation=1"
     )
     done = train(config, tmp_path / "out")

@@ -1,7 +1,6 @@
 """Runs with numbers of the whole mesh that are given in named sets."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import torch
 
 from pitgeo import load, train_surrogate
 from pitgeo.cli import main
-from pitgeo.config import load_config
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.scaling import Scaling
@@ -19,11 +17,9 @@ from pitgeo.evaluation.appraisal import Appraised, influences
 from pitgeo.mesh import Mesh, read_mesh, write_mesh, write_series
 from pitgeo.workflows.fit_scalings import fit_scalings
 from pitgeo.workflows.run import train
+from tests.small_runs import SMALL, small_run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-CONFIG = Path(__file__).parents[3] / "configs" / "meshes.toml"
-SMALL = ("training.epochs=1", "model.pit.channels=8", "model.pit.heads=2", "model.pit.layers=1")
-SMALL += ("model.pit.latent.number=10", "data.meshes.processes=1", 'training.device="cpu"')
 POINTS = np.random.default_rng(0).random((30, 2))
 CELLS = (("triangle", np.arange(30).reshape(10, 3)),)
 TIP, LEFT = np.array([3, 5]), (np.array([0, 4]),)
@@ -40,9 +36,7 @@ def case(number, points=POINTS, zero=None):
 
 
 def configured(root, *changes, inputs=("f@tip", "e_left@left")):
-    given = [f'data.meshes.files="{root}/cases/*.vtu"', f'data.meshes.cache="{root}/cache"']
-    given += [f"data.meshes.inputs={json.dumps(inputs)}", 'data.meshes.targets=["u"]']
-    return load_config(CONFIG, [*SMALL, *given, *changes])
+    return small_run(root, "cases/*.vtu", inputs, ["u"], *changes)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +191,7 @@ def test_time_series(tmp_path):
 
 def test_from_memory(tmp_path):
     samples = [case(number) for number in range(6)]
-    settings = [*SMALL, "data.meshes.test=1", "data.meshes.validation=1"]
+    settings = [*SMALL, "model.pit.latent.number=10", "data.meshes.test=1", "data.meshes.validation=1"]
     model = train_surrogate(samples, ["u"], tmp_path / "run", ["f@tip"], settings, progress=False)
     assert model.table.inputs[0].within == "tip"
     assert np.isfinite(model.predict_mesh(samples[0]).point_data["u_error"]).all()
