@@ -1,7 +1,7 @@
-"""Distances in attention weights and graphs, on periodic domains too: their only definition.
+"""Distances in attention weights and graphs, on periodic domains too: their definition.
 
-Faster forms of the same distance are in :mod:`pitgeo.nn.kernels.fused` and :mod:`pitgeo.nn.kernels.expansion` (layers),
-and in :mod:`pitgeo.graphs.search` (graphs). Tests compare them with this one.
+Faster forms of the same distance are in ``fused``, ``expansion`` and ``dense_attention`` of :mod:`pitgeo.nn.kernels`
+(layers), and in ``search`` and ``boxes`` of :mod:`pitgeo.graphs` (graphs). Tests compare them with this one.
 """
 
 from __future__ import annotations

@@ -6,15 +6,17 @@ refused with one clear message. :mod:`pitgeo.mesh.reading` describes the way fro
 To add a format:
 
 1. Enter its name, readers and endings in the table of ``formats.py``. If meshio or VTK reads it correctly, go on with
-   step 5; what meshio would skip silently is checked in ``overlooked.py``.
-2. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``<name>.py``, or in a folder if it is long. It raises a
-   ``ValueError`` for what it does not read correctly. Zones, parts or pieces are put together by ``pieces.join``.
+   step 5; what meshio would skip silently is checked in ``overlooked.py``, and endings that PyVista does not know are
+   in ``vtk/reader.py``.
+2. Write its reader, ``read_<name>(path: Path) -> Raw``, in ``<name>.py`` as ``su2.py`` is, or in a folder if it is
+   long. It raises a ``ValueError`` for what it does not read correctly; a message that begins with "Expected" is passed
+   on as it is, others get the file's name before them. Zones, parts or pieces are put together by ``pieces.join``.
 3. Map its cell types to those of ``cell_types.py`` there, and its order of nodes to that of meshio.
 4. Enter the reader in ``OWN`` of ``reading.py``.
 5. If its files name other files, enter its endings in ``NAMING`` of ``named_files.py``. Else nobody notices a change of
    those files, and stale content comes from the cache.
 6. If its files hold time series, enter its endings in ``SERIES`` of ``series.py``, and read them in ``open_series``
-   there. A reader that makes the ``Mesh`` itself, and refuses several steps, goes into ``SINGLE`` of ``reading.py``,
+   and ``holds_series`` there. A reader that makes the ``Mesh`` itself, and refuses several steps, goes into ``SINGLE`` of ``reading.py``,
    not into ``OWN``.
 7. Results are written as VTU. If the format can hold all of a result, enter its writer in ``WRITABLE`` of
    ``writing.py``, or in ``FORMATS`` of ``copies.py`` if results are fields added to a copy of the file.
