@@ -16,8 +16,8 @@ To add a format:
 5. If its files name other files, enter its endings in ``NAMING`` of ``named_files.py``. Else nobody notices a change of
    those files, and stale content comes from the cache.
 6. If its files hold time series, enter its endings in ``SERIES`` of ``series.py``, and read them in ``open_series``
-   and ``holds_series`` there. A reader that makes the ``Mesh`` itself, and refuses several steps, goes into ``SINGLE`` of ``reading.py``,
-   not into ``OWN``.
+   and ``holds_series`` there. A reader that makes the ``Mesh`` itself, and refuses several steps, goes into ``SINGLE``
+   of ``reading.py``, not into ``OWN``.
 7. Results are written as VTU. If the format can hold all of a result, enter its writer in ``WRITABLE`` of
    ``writing.py``, or in ``FORMATS`` of ``copies.py`` if results are fields added to a copy of the file.
 8. Test a file of every cell type, in ``tests/mesh/test_zoo.py`` or a test file of its own; cut and damaged files, too.
