@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +15,9 @@ from pitgeo.system.processes import cores
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-_BOXES = 4096  # most boxes of sources where k is a 256th of them: every group of targets is compared with all
-_TARGETS, _PAIRS = 256, 2**17  # most targets in a group, and most targets times k
+_BOXES, _SOURCES, _RUN = 4096, 32, 64  # boxes of that many sources at least, of so many points at most; boxes in a run
+_TARGETS, _GROUPS, _PAIRS = 32, 8, 2**17  # targets in a group, groups looked at together, and targets times k, at most
+_FEW = 4  # groups are not looked at one by one where few more sources than k are near all of them
 _AT_ONCE = 2**21  # distances held by a thread
 
 
@@ -43,45 +46,40 @@ class Boxes:
 
     def __init__(self, points: Array, size: int) -> None:
         count = len(points)
+        levels = max(0, math.ceil(math.log2(count / size))) if size > 1 else 0
+        order = np.arange(count + -count % 2**levels)  # repeats the last point
         if size == 1:
-            order, inside = np.arange(count)[:, None], points[:, None]
+            order = order[:, None]
         else:
-            levels = max(0, math.ceil(math.log2(count / size)))
-            rest = -count % 2**levels
-            points = np.concatenate([points, np.broadcast_to(points[-1:], (rest, points.shape[1]))])
-            order = np.arange(len(points))[None]
+            axes = [points[:, axis].take(order, mode="clip")[None] for axis in range(points.shape[1])]
+            order = order[None]
             for _ in range(levels):
-                order = _halved(points, order)
+                order, axes = _halved(order, axes)
             order.sort(1)
             order = order[order[:, 0] < count]  # padding has the largest numbers, so it comes last
-            inside = points[order]
+        axes = [points[:, axis].take(order, mode="clip") for axis in range(points.shape[1])]
         self.total = count
         self.number: Numbers = np.minimum(order, count)
         self.counts: Numbers = (order < count).sum(1)
-        self.axes: tuple[Array, ...] = tuple(np.ascontiguousarray(inside[..., axis]) for axis in range(points.shape[1]))
-        self.low: Array = inside.min(1)
-        self.high: Array = inside.max(1)
+        self.axes: tuple[Array, ...] = tuple(axes)
+        self.low: Array = np.array([along.min(1) for along in axes]).T  # those of an axis lie together
+        self.high: Array = np.array([along.max(1) for along in axes]).T
 
 
-def squared_to_boxes(low: Array, high: Array, boxes: Boxes) -> Array:
-    """Squares of the least distances from one box ``[D]`` to every box, ``[G]``.
+def squared_to_boxes(low: Array, high: Array, lows: Array, highs: Array) -> Array:
+    """Squares of the least distances from one box ``[D]`` to every other ``[G, D]``, ``[G]``.
 
     Rounded as the distances of :func:`nearest_in_boxes`: no pair of points of the two boxes has a smaller one.
     """
-    total = np.zeros(len(boxes.low))
-    for axis in range(boxes.low.shape[1]):
-        gap = np.maximum(boxes.low[:, axis] - high[axis], low[axis] - boxes.high[:, axis])
-        total += np.square(np.maximum(gap, 0.0, out=gap), out=gap)
-    return total
+    gap = np.maximum(lows.T - high[:, None], low[:, None] - highs.T)
+    np.maximum(gap, 0.0, out=gap)
+    return np.asarray(np.square(gap, out=gap).sum(0))
 
 
-def squared_across_boxes(low: Array, high: Array, boxes: Boxes) -> Array:
-    """Squares of the largest distances from one box ``[D]`` to every box, ``[G]``."""
-    total = np.zeros(len(boxes.low))
-    for axis in range(boxes.low.shape[1]):
-        gap = np.maximum(boxes.high[:, axis] - low[axis], high[axis] - boxes.low[:, axis])
-        total += np.square(gap, out=gap)
-    return total
+def squared_across_boxes(low: Array, high: Array, lows: Array, highs: Array) -> Array:
+    """Squares of the largest distances from one box ``[D]`` to every other ``[G, D]``, ``[G]``, rounded likewise."""
+    gap = np.maximum(highs.T - low[:, None], high[:, None] - lows.T)
+    return np.asarray(np.square(gap, out=gap).sum(0))
 
 
 def nearest_in_boxes(targets: Array, sources: Array, k: int, slack: float) -> tuple[NDArray[np.int32], Numbers]:
@@ -99,64 +97,121 @@ def nearest_in_boxes(targets: Array, sources: Array, k: int, slack: float) -> tu
     Returns:
         Source numbers, ascending within a target, those of target 0 first; how many sources each target has ``[M]``.
     """
-    boxes = Boxes(sources, max(1, min(-(-len(sources) // _BOXES), k // 16)))
+    boxes = Boxes(sources, max(1, min(-(-len(sources) // _BOXES), k // 16, _SOURCES)))
+    starts = np.arange(0, len(boxes.low), _RUN)
+    run_low, run_high = np.minimum.reduceat(boxes.low, starts), np.maximum.reduceat(boxes.high, starts)
+    runs = _Bounds(run_low, run_high, np.add.reduceat(boxes.counts, starts), k, slack)
+    bounds = _Bounds(boxes.low, boxes.high, boxes.counts, k, slack)
     groups = Boxes(targets, max(1, min(_TARGETS, _PAIRS // (4 * k))))
     rows = [number[number < len(targets)] for number in groups.number]
+    together = 1 if groups.number.shape[1] == 1 else _GROUPS
     degree = np.zeros(len(targets), np.int64)
 
-    def search(group: int) -> NDArray[np.int32]:
-        neighbors, counts = _search_group(targets[rows[group]], boxes, k, slack)
-        degree[rows[group]] = counts
-        return neighbors
+    def search(first: int) -> list[tuple[Numbers, NDArray[np.int32]]]:
+        some = slice(first, first + together)
+        low, high, alone = groups.low[some].min(0), groups.high[some].max(0), rows[some]
+        near = np.add.outer(starts[runs.near(low, high)], np.arange(_RUN)).ravel()
+        near = bounds.near(low, high, near[near < len(boxes.low)])
+        if len(near) * boxes.number.shape[1] < _FEW * k:
+            alone = [np.concatenate(alone)]
+        found = []
+        for group in alone:
+            neighbors, degree[group] = _search_group(targets[group], boxes, bounds, near)
+            found.append((group, neighbors))
+        return found
 
     with ThreadPoolExecutor(cores()) as pool:
-        parts = list(pool.map(search, range(len(rows))))
-        start = np.cumsum(degree) - degree
-        index = np.empty(int(degree.sum()), np.int32)
-
-        def write(group: int) -> None:
-            counts, neighbors = degree[rows[group]], parts[group]
-            if len(counts) == 1:
-                index[start[rows[group][0]] :][: len(neighbors)] = neighbors
-                return
-            first = np.cumsum(counts) - counts
-            index[np.repeat(start[rows[group]] - first, counts) + np.arange(len(neighbors))] = neighbors
-
-        list(pool.map(write, range(len(rows))))
+        parts = list(itertools.chain.from_iterable(pool.map(search, range(0, len(rows), together))))
+        index, start = np.empty(int(degree.sum()), np.int32), row_starts(degree)
+        list(pool.map(lambda part: write_rows(index, start[part[0]], degree[part[0]], part[1]), parts))
     return index, degree
 
 
-def _search_group(targets: Array, boxes: Boxes, k: int, slack: float) -> tuple[NDArray[np.int32], Numbers]:
-    """The result of :func:`nearest_in_boxes` for one group of targets."""
-    low, high = targets.min(0), targets.max(0)
-    across = squared_across_boxes(low, high, boxes)
-    nearest = across.argsort()
-    enough = np.searchsorted(boxes.counts[nearest].cumsum(), k)  # the first that many boxes hold k sources
-    near = np.flatnonzero(squared_to_boxes(low, high, boxes) <= _lengthened(across[nearest[enough]], slack))
-    if (
-        len(targets) > 1 and len(targets) * len(near) * boxes.number.shape[1] > _AT_ONCE
-    ):  # targets far apart, or too many sources
-        parts = [_search_group(half, boxes, k, slack) for half in np.array_split(targets, 2)]
+class _Bounds:
+    """Boxes of sources, by what is known without their points.
+
+    Args:
+        low: Lower corners ``[G, D]``.
+        high: Upper corners.
+        counts: Sources in each box ``[G]``.
+        k: How many neighbours are searched.
+        slack: As for :func:`nearest_in_boxes`.
+    """
+
+    def __init__(self, low: Array, high: Array, counts: Numbers, k: int, slack: float) -> None:
+        self.axes = low.T.copy(), high.T.copy()
+        ascending = np.sort(counts)
+        self.enough = int(np.searchsorted(ascending.cumsum(), k))  # any one more than that many boxes hold k sources
+        self.too_few = int(np.searchsorted(ascending[::-1].cumsum(), k))  # and any that many hold fewer
+        self.k, self.slack = k, slack
+
+    def near(self, low: Array, high: Array, boxes: Numbers | slice = slice(None)) -> Numbers:
+        """The numbers of those boxes that can hold neighbours of points between ``low`` and ``high``."""
+        corners = self._corners(boxes)
+        across = squared_across_boxes(low, high, *corners)
+        enough = min(self.enough, len(across) - 1)
+        limit = _lengthened(np.partition(across, enough)[enough], self.slack)
+        near = np.flatnonzero(squared_to_boxes(low, high, *corners) <= limit)
+        return near if isinstance(boxes, slice) else boxes[near]
+
+    def within(self, low: Array, high: Array, boxes: Numbers) -> tuple[NDArray[np.bool_], float]:
+        """Which boxes hold neighbours alone; a lower bound of the squared distance of the k-th nearest."""
+        corners = self._corners(boxes)
+        least = np.partition(squared_to_boxes(low, high, *corners), self.too_few)[self.too_few]
+        return squared_across_boxes(low, high, *corners) <= least, float(least)
+
+    def _corners(self, boxes: Numbers | slice) -> tuple[Array, Array]:
+        low, high = self.axes
+        return (low.T, high.T) if isinstance(boxes, slice) else (low.take(boxes, 1).T, high.take(boxes, 1).T)
+
+
+def _search_group(targets: Array, boxes: Boxes, bounds: _Bounds, near: Numbers) -> tuple[NDArray[np.int32], Numbers]:
+    """The result of :func:`nearest_in_boxes` for one group of targets, from boxes that hold all their neighbours."""
+    low, high, size = targets.min(0), targets.max(0), boxes.number.shape[1]
+    near = bounds.near(low, high, near)
+    if len(targets) > 1 and len(targets) * len(near) * size > _AT_ONCE:  # targets far apart, or too many sources
+        parts = [_search_group(half, boxes, bounds, near) for half in np.array_split(targets, 2)]
         return np.concatenate([neighbors for neighbors, _ in parts]), np.concatenate([counts for _, counts in parts])
+    certain, least = np.zeros(0, np.int64), 0.0
+    if size > 1:
+        whole, least = bounds.within(low, high, near)
+        certain, near = boxes.number[near[whole]].ravel(), near[~whole]
+        certain = certain[certain < boxes.total]
     number = boxes.number[near].ravel()
     squared_distance = np.zeros((len(targets), len(number)))
     along_axis = np.empty_like(squared_distance)
     for axis, along in enumerate(boxes.axes):
         np.subtract(targets[:, axis, None], along[near].ravel(), out=along_axis)
         squared_distance += np.square(along_axis, out=along_axis)
-    if boxes.counts[near].min() < boxes.number.shape[1]:
+    if size > 1:
         squared_distance[:, number == boxes.total] = np.inf
-    kth = np.partition(squared_distance, k - 1, axis=1)[:, k - 1, None]
-    inside = squared_distance <= _lengthened(kth, slack)
+    rest = bounds.k - len(certain)
+    kth = np.full((len(targets), 1), least)
+    if rest > 0:
+        np.maximum(kth, np.partition(squared_distance, rest - 1, axis=1)[:, rest - 1, None], out=kth)
+    inside = squared_distance <= _lengthened(kth, bounds.slack)
     counts = inside.sum(1)
     first = np.repeat(np.arange(len(targets)) * len(number), counts)
-    neighbors = number[np.flatnonzero(inside) - first]
-    if boxes.number.shape[1] > 1:  # sorts the neighbours of each target
-        row = np.repeat(np.arange(len(targets)) * boxes.total, counts)
-        neighbors += row
-        neighbors.sort()
-        neighbors -= row
-    return neighbors.astype(np.int32), counts
+    neighbors = number.astype(np.int32)[np.flatnonzero(inside) - first]
+    if size == 1:
+        return neighbors, counts
+    found = [np.concatenate([certain.astype(np.int32), some]) for some in np.split(neighbors, counts.cumsum()[:-1])]
+    for some in found:
+        some.sort()
+    return np.concatenate(found), counts + len(certain)
+
+
+def row_starts(degree: Numbers) -> Numbers:
+    """Where the neighbours of every target begin, if those of target 0 come first."""
+    return np.asarray(np.cumsum(degree) - degree)
+
+
+def write_rows(index: NDArray[Any], start: Numbers, degree: Numbers, neighbors: NDArray[Any]) -> None:
+    """Write the neighbours of some targets, one target after the other, to where those of each begin in ``index``."""
+    if len(start) == 1:
+        index[start[0] :][: len(neighbors)] = neighbors
+    else:
+        index[np.repeat(start - row_starts(degree), degree) + np.arange(len(neighbors))] = neighbors
 
 
 def _lengthened(squared_distance: Array, slack: float) -> Array:
@@ -164,11 +219,13 @@ def _lengthened(squared_distance: Array, slack: float) -> Array:
     return np.asarray(np.maximum(squared_distance, (np.sqrt(squared_distance) + slack) ** 2))
 
 
-def _halved(points: Array, order: Numbers) -> Numbers:
-    """Every group split in two: ``[G, S]`` -> ``[2 G, S / 2]``."""
-    inside = points[order]
-    axis = (inside.max(1) - inside.min(1)).argmax(1)
-    along = np.take_along_axis(inside, axis[:, None, None], 2)[..., 0]
-    half = order.shape[1] // 2
-    halves = np.argpartition(along, half, axis=1)
-    return np.take_along_axis(order, halves, 1).reshape(-1, half)
+def _halved(order: Numbers, axes: list[Array]) -> tuple[Numbers, list[Array]]:
+    """Every group of points and coordinates split in two: ``[G, S]`` -> ``[2 G, S / 2]``."""
+    size, half = order.shape[1], order.shape[1] // 2
+    longest = np.argmax([along.max(1) - along.min(1) for along in axes], axis=0)
+    halves = np.empty_like(order)
+    for axis, along in enumerate(axes):
+        rows = np.flatnonzero(longest == axis)
+        halves[rows] = np.argpartition(along[rows], half, axis=1) + rows[:, None] * size
+    halves = halves.reshape(-1, half)
+    return order.take(halves), [along.take(halves) for along in axes]

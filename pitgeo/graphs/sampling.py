@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 MANY = 20_000
 """Number of points from which the CPU samples them box by box: the same points, many times faster."""
 
-_BOXES, _SMALLEST_BOX = 4096, 32
+_BOXES, _SMALLEST_BOX = 1024, 32
 
 
 def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> Tensor:
@@ -49,15 +49,17 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
         raise ValueError(f"Expected the number of points to lie in 1..{len(pos)}, the size of the mesh (got {number})")
     metric = metric or Metric()
     points = pos.detach().double()
-    start = int((points - points.mean(0)).square().sum(1).argmax())
+    start = int((points - points.mean(0)).square_().sum(1).argmax())
     if metric.is_periodic:
         chosen = _farthest_by_metric(points, start, number, metric)
     else:
         order = torch.arange(len(points), device=points.device)
         order[0], order[start] = start, 0  # sampling starts from the first
+        swapped = torch.tensor([0, start], device=points.device)
+        points = points.index_copy(0, swapped, points[swapped.flip(0)])
         in_boxes = len(points) >= MANY and points.device.type == "cpu"
         sample = _farthest_in_boxes if in_boxes else _farthest_one_by_one
-        chosen = order[sample(points[order], number)]
+        chosen = order[sample(points, number)]
     taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
     taken[chosen] = True
     missing = number - int(taken.sum())
@@ -109,22 +111,21 @@ def torch_cluster() -> Any | None:
 def _farthest_in_boxes(points: Tensor, number: int) -> Tensor:
     """The same points as :func:`_farthest_one_by_one`; boxes too far from a new point are skipped."""
     boxes = Boxes(points.numpy(), max(_SMALLEST_BOX, len(points) // _BOXES))
+    inside = np.stack(boxes.axes, 1)
     nearest = np.full(boxes.number.shape, np.inf)
     nearest[boxes.number == boxes.total] = -1.0  # no point
     farthest = np.full(len(nearest), np.inf)
     chosen = [0]
     for _ in range(number - 1):
         last = points[chosen[-1]].numpy()
-        near = np.flatnonzero(squared_to_boxes(last, last, boxes) < farthest)
-        squared_distance = np.zeros((len(near), boxes.number.shape[1]))
-        for axis, along in enumerate(boxes.axes):
-            difference = along[near]
-            difference -= last[axis]
-            squared_distance += np.square(difference, out=difference)
-        np.minimum(squared_distance, nearest[near], out=squared_distance)
+        near = (squared_to_boxes(last, last, boxes.low, boxes.high) < farthest).nonzero()[0]
+        difference = inside.take(near, 0)
+        difference -= last[:, None]
+        squared_distance = np.square(difference, out=difference).sum(1)
+        np.minimum(squared_distance, nearest.take(near, 0), out=squared_distance)
         nearest[near] = squared_distance
         farthest[near] = squared_distance.max(1)
-        candidates = np.flatnonzero(farthest == farthest.max())
+        candidates = (farthest == farthest.max()).nonzero()[0]
         chosen.append(int(boxes.number[candidates, nearest[candidates].argmax(1)].min()))
     return torch.tensor(chosen)
 

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pitgeo.graphs.boxes import nearest_in_boxes
+from pitgeo.graphs.boxes import nearest_in_boxes, row_starts, write_rows
 from pitgeo.graphs.checks import batch_pointer, check_positions
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.neighborhood import Neighborhood
@@ -23,10 +23,14 @@ from pitgeo.graphs.trees import kd_tree
 log = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+_Found = tuple[Numbers, Numbers, NDArray[np.integer[Any]]]
 # Two roundings of a coordinate, relative: how far ties can differ in the precision that positions were stored in.
 _TIE_SINGLE, _TIE_DOUBLE = 2 * 2.0**-23, 2 * 2.0**-52
 # Distances held at a time; larger searches take some targets after others. All pairs: 256 MB, a few times over.
-_AT_ONCE, _ALL_PAIRS_AT_ONCE = 2**22, 2**25
+_AT_ONCE, _ALL_PAIRS_AT_ONCE = 2**19, 2**25
+# Targets from which on a tree takes near ones after each other: it finds its nodes in the cache.
+_IN_ORDER = 2**12
 # Neighbours of a target, of all targets, and sources per neighbour of a target: from these on boxes beat a tree.
 _MANY, _MANY_PAIRS, _SHARE = 64, 2**19, 64
 
@@ -64,6 +68,7 @@ def neighbors_within(
     target_points = targets.detach().cpu().double().numpy()
     source_points = sources.detach().cpu().double().numpy()
     device = sources.device if searches_all_pairs(sources) else None
+    kind = _number_type(len(sources))
     indices, degrees, outside = [], [], 0
     for sample in range(len(target_ptr) - 1):
         first, last = source_ptr[sample], source_ptr[sample + 1]
@@ -74,18 +79,17 @@ def neighbors_within(
             raise ValueError(f"Expected at least one source point (got none in sample {sample})")
         points = source_points[first:last]
         index, degree, far = _search_sample(rows, points, metric, count(last - first), r, device)
-        indices.append(index + first)
+        indices.append(index.astype(kind, copy=False) + kind(first) if first else index)
         degrees.append(degree)
         outside += far
     if outside:
         log.info(
             "%d of %d targets had no source within the radius %g and got the nearest one", outside, len(targets), r
         )
-    index = np.concatenate(indices) if indices else np.zeros(0, np.int64)
+    index = np.concatenate(indices) if indices else np.zeros(0, kind)
     degree = np.concatenate(degrees) if degrees else np.zeros(0, np.int64)
-    kind = np.int32 if len(sources) < 2**31 else np.int64
     return Neighborhood(
-        torch.from_numpy(index.astype(kind, copy=False)).to(targets.device),
+        torch.from_numpy(index).to(targets.device),
         torch.from_numpy(degree.astype(np.int32, copy=False)).to(targets.device),
         sources.shape[0],
     )
@@ -93,7 +97,7 @@ def neighbors_within(
 
 def _search_sample(
     targets: Array, sources: Array, metric: Metric, k: int, r: float | None, device: torch.device | None
-) -> tuple[NDArray[Any], NDArray[np.int64], int]:
+) -> tuple[NDArray[np.integer[Any]], Numbers, int]:
     """The neighbours in one sample: source numbers, ascending within a target; how many; targets with none in ``r``.
 
     With a device, all distances are computed there.
@@ -107,14 +111,28 @@ def _search_sample(
         index, degree = nearest_in_boxes(targets, sources, k, slack)
         return index, degree, 0
     tree = search_tree(sources, metric, device)
-    workers = torch.get_num_threads() if len(targets) * (k + 8) > 2**16 else 1  # starting threads takes time
-    step = max(1, _AT_ONCE // min(len(sources), k + 8))
-    parts = [
-        _search_rows(tree, targets[first : first + step], k, r, slack, workers)
-        for first in range(0, len(targets), step)
-    ]
-    columns, degrees, outside = zip(*parts, strict=True)
-    return np.concatenate(columns), np.concatenate(degrees), sum(outside)
+    workers = torch.get_num_threads() if len(targets) * (k + 1) > 2**16 else 1  # starting threads takes time
+    order = np.arange(len(targets))
+    if device is None and len(targets) >= _IN_ORDER:
+        near = tree if np.array_equal(targets, sources) else kd_tree(targets)
+        order = np.asarray(near.indices)
+    parts: list[_Found] = []
+    done, width, outside = 0, k + 1, 0
+    while done < len(order):
+        rows = order[done : done + max(1, _AT_ONCE // width)]
+        done += len(rows)
+        found, far = _search_rows(tree, targets, rows, k, width, r, slack, workers)
+        parts += found
+        outside += far
+        needed = np.quantile(np.concatenate([degree for _, degree, _ in found]), 0.9)
+        width = max(k, int(needed)) + 1  # so that few of the next ones are searched again
+    degree = np.empty(len(targets), np.int64)
+    for rows, counts, _ in parts:
+        degree[rows] = counts
+    index, start = np.empty(int(degree.sum()), _number_type(len(sources))), row_starts(degree)
+    for rows, counts, neighbors in parts:
+        write_rows(index, start[rows], counts, neighbors)
+    return index, degree, outside
 
 
 def _is_for_boxes(targets: int, sources: int, k: int) -> bool:
@@ -123,31 +141,35 @@ def _is_for_boxes(targets: int, sources: int, k: int) -> bool:
 
 
 def _search_rows(
-    tree: Any, targets: Array, k: int, r: float | None, slack: float, workers: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """The result of :func:`_search_sample` for some of its targets."""
+    tree: Any, targets: Array, rows: Numbers, k: int, width: int, r: float | None, slack: float, workers: int
+) -> tuple[list[_Found], int]:
+    """Targets ``rows``, the number of neighbours of each, and these; how many have none in ``r``.
+
+    At first ``width`` neighbours are asked for; more where the last of them is still within the limit.
+    """
     n = int(tree.n)
-    width = min(n, k + 8)
-    distance, index = nearest(tree, targets, width, workers)
+    width = min(n, width)
+    distance, index = nearest(tree, targets[rows], width, workers)
     kth = distance[:, k - 1]
     outside = 0 if r is None else int((kth > r + slack).sum())
     limit = kth + slack if r is None else np.maximum(r, kth) + slack
-    keep_rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    rows = np.arange(len(targets))
-    while True:  # search again, wider, where the last candidate is still within the limit
-        done = (distance[:, -1] > limit[rows]) | (width == n)
-        inside = distance[done] <= limit[rows[done], None]
-        row, column = np.nonzero(inside)
-        keep_rows.append((rows[done][row], index[done][row, column]))
+    found: list[_Found] = []
+    while True:
+        done = (distance[:, -1] > limit) | (width == n)
+        inside = distance[done] <= limit[done, None]
+        neighbors = np.where(inside, index[done], n).astype(_number_type(n))
+        neighbors.sort(1)
+        found.append((rows[done], inside.sum(1), neighbors[neighbors < n]))
         if done.all():
-            break
-        rows = rows[~done]
-        width = min(n, 2 * width)
+            return found, outside
+        rows, limit = rows[~done], limit[~done]
+        width = min(n, max(2 * width, 16))
         distance, index = nearest(tree, targets[rows], width, workers)
-    row = np.concatenate([part[0] for part in keep_rows])
-    column = np.concatenate([part[1] for part in keep_rows])
-    order = np.lexsort((column, row))
-    return column[order], np.bincount(row, minlength=len(targets)), outside
+
+
+def _number_type(count: int) -> type[np.integer[Any]]:
+    """The smallest type that holds that many numbers."""
+    return np.int32 if count < 2**31 else np.int64
 
 
 def _is_single(positions: Array) -> bool:
@@ -166,7 +188,7 @@ def search_tree(sources: Array, metric: Metric, device: torch.device | None = No
     return kd_tree(sources, boxsize=period) if device is None else AllPairs(sources, period, device)
 
 
-def nearest(tree: Any, targets: Array, width: int, workers: int) -> tuple[Array, NDArray[np.int64]]:
+def nearest(tree: Any, targets: Array, width: int, workers: int) -> tuple[Array, Numbers]:
     """Distances and numbers of the ``width`` nearest sources, nearest first."""
     distance, index = tree.query(targets, k=np.arange(1, width + 1), workers=workers)
     return distance, index.astype(np.int64, copy=False)
@@ -195,7 +217,7 @@ class AllPairs:
         self.period = None if boxsize is None else np.broadcast_to(boxsize, sources.shape[1]).tolist()
         self.n = len(sources)
 
-    def query(self, targets: Array, k: NDArray[np.int64], workers: int = 1) -> tuple[Array, NDArray[np.int64]]:
+    def query(self, targets: Array, k: Numbers, workers: int = 1) -> tuple[Array, Numbers]:
         """Distances and numbers of the ``k``-th nearest sources of every target, for every ``k``, nearest first.
 
         Args:

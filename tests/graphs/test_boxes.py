@@ -49,19 +49,21 @@ def test_bounds_of_distances_hold():
     squared = np.square(others[:, None] - points).sum(-1)
     for group, number in enumerate(boxes.number):
         found = squared[:, number[number < 100]]
-        assert squared_to_boxes(low, high, boxes)[group] <= found.min()
-        assert squared_across_boxes(low, high, boxes)[group] >= found.max()
+        assert squared_to_boxes(low, high, boxes.low, boxes.high)[group] <= found.min()
+        assert squared_across_boxes(low, high, boxes.low, boxes.high)[group] >= found.max()
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("boxes", [3, 50, 4096])
-@pytest.mark.parametrize("k", [1, 5, 30, "all"])
+@pytest.mark.parametrize("k", [1, 5, 30, 100, "all"])
 def test_neighbours_are_those_of_all_distances(dimension, boxes, k, monkeypatch):
     monkeypatch.setattr(boxes_module, "_BOXES", boxes)
+    monkeypatch.setattr(boxes_module, "_RUN", 5)  # several runs of boxes
+    monkeypatch.setattr(boxes_module, "_TARGETS", 6)
     every = clouds(dimension)
     for targets in every.values():
         for sources in (every["uniform"], every["grid"], every["repeated"], targets):
-            number = len(sources) if k == "all" else k
+            number = len(sources) if k == "all" else min(k, len(sources))
             squared = np.zeros((len(targets), len(sources)))
             for axis in range(dimension):
                 squared += np.square(targets[:, axis, None] - sources[:, axis])

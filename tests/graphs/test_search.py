@@ -8,6 +8,7 @@ from pitgeo.graphs import neighbors, search
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.search import AllPairs
 from pitgeo.graphs.trees import kd_tree
+from tests.reference import squared_distances
 
 CPU = torch.device("cpu")
 
@@ -41,6 +42,26 @@ def test_neighbourhoods_are_the_same_ties_included(period, monkeypatch):
     for call, truth in zip(calls, wanted, strict=True):
         found = call()
         assert torch.equal(found.index, truth.index) and torch.equal(found.degree, truth.degree)
+
+
+@pytest.mark.parametrize("at_once", [7, 200, 2**19])
+@pytest.mark.parametrize("period", [(), (1.5, 0.0)])
+@pytest.mark.parametrize("k", [1, 4, 9, 70])
+def test_few_and_many_ties_in_any_order_are_those_of_all_distances(k, period, at_once, monkeypatch):
+    monkeypatch.setattr(search, "_IN_ORDER", 30)
+    monkeypatch.setattr(search, "_AT_ONCE", at_once)
+    axis, random = torch.linspace(0, 1, 9), torch.rand(70, 2)
+    grid = torch.cartesian_prod(axis, axis)[torch.randperm(81)]
+    mixed = torch.cat([random, grid])  # some rows are searched again
+    for targets, sources in [(mixed, mixed), (mixed, grid), (grid, random.repeat(2, 1)), (random[:3], mixed)]:
+        distance = squared_distances(targets, sources, period).sqrt()
+        tie = 2 * 2.0**-23 * float(max(targets.max(), sources.max()))
+        graph = neighbors.knn(targets, sources, k, Metric(period))
+        expected = distance <= distance.sort(1).values[:, k - 1, None] + tie
+        assert torch.equal(graph.edge_index, expected.nonzero().flip(1).t())
+        graph = neighbors.radius(targets, sources, 0.13, Metric(period))
+        expected = distance <= distance.min(1, keepdim=True).values.clamp(min=0.13) + tie
+        assert torch.equal(graph.edge_index, expected.nonzero().flip(1).t())
 
 
 def test_points_on_the_cpu_take_the_tree():
