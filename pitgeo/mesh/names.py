@@ -46,9 +46,9 @@ def read_text(path: Path, notes: list[Note] | None = None) -> str:
 
 def tidy_xml(path: Path, folder: Path) -> Path:
     """A copy in UTF-8 of a VTK file in another encoding; the file itself if it is UTF-8."""
-    head, mark, rest = _xml(path)
     if not is_misencoded(path):
         return path
+    head, mark, rest = _xml(path)
     copy = folder / path.name
     copy.write_bytes(decode(head).encode() + mark + rest)
     return copy
@@ -57,6 +57,8 @@ def tidy_xml(path: Path, folder: Path) -> Path:
 def is_misencoded(path: Path) -> bool:
     """Whether an XML file of VTK declares no encoding but UTF-8, and is no UTF-8."""
     head, _, _ = _xml(path)
+    if head.isascii():
+        return False
     is_declared = re.match(rb"""\s*<\?xml[^>]*\bencoding\s*=\s*["'](?!utf-?8["'])""", head, re.IGNORECASE)
     return not is_declared and not head.startswith((b"\xff\xfe", b"\xfe\xff")) and _utf8(head) is None
 

@@ -35,7 +35,6 @@ LEGACY = re.compile(
 
 # What VTK reads rightly, and why meshio must not.
 DOUBTS = {
-    ".vtu": (rb"<Piece\b(?s:.*)<Piece\b", "of several pieces, it keeps the cells of one"),
     ".vtk": (rb"^(COLOR_SCALARS)\b", "it leaves colours out"),
     ".obj": (rb"^(f.*\s-\d|[lp]\s|.*\\\r?$)", "it does not know negative numbers, lines or broken lines"),
 }
@@ -72,20 +71,29 @@ def _field_names(path: Path) -> Iterator[tuple[str, list[bytes]]]:
     suffix = path.suffix.lower()
     if suffix in XML:
         head = path.read_bytes().partition(b"<AppendedData")[0]
-        for found in re.finditer(rb"<(Point|Cell|Field)Data\b.*?</\1Data\s*>", head, re.DOTALL):
-            tags = re.findall(rb"<(?:Data)?Array\b[^>]*", found.group())
-            names = [re.search(rb"""\sName\s*=\s*("[^"]*"|'[^']*')""", tag) for tag in tags]
-            yield found.group(1).decode().lower(), [name.group(1)[1:-1] for name in names if name]
+        place, names = "", list[bytes]()
+        for tag in re.finditer(rb"<(/?)(?:(Point|Cell|Field)Data|(?:Data)?Array)\b[^>]*", head):
+            ends, kind = tag.groups()
+            if kind:
+                if place:
+                    yield place, names
+                is_empty = ends or tag.group().endswith(b"/")  # the end of a list, or one without fields
+                place, names = "" if is_empty else kind.decode().lower(), []
+            elif place and (name := re.search(rb"""\sName\s*=\s*("[^"]*"|'[^']*')""", tag.group())):
+                names.append(name.group(1)[1:-1])
     elif suffix == ".vtk":
         parts = re.split(rb"^(POINT|CELL)_DATA\b", path.read_bytes(), flags=re.MULTILINE | re.IGNORECASE)
-        for place, part in zip(parts[1::2], parts[2::2], strict=True):
-            yield place.decode().lower(), [name for found in LEGACY.findall(part) for name in found if name]
+        for own, part in zip(parts[1::2], parts[2::2], strict=True):
+            yield own.decode().lower(), [word for found in LEGACY.findall(part) for word in found if word]
 
 
 def doubt(path: Path) -> str:
     """The reason why meshio would misread a file that VTK reads correctly; empty if there is none."""
     if path.suffix.lower() == ".stl":
         return doubt_stl(path)
+    if path.suffix.lower() == ".vtu":
+        several = len(re.findall(rb"<Piece\b", path.read_bytes())) > 1
+        return "of several pieces, it keeps the cells of one" if several else ""
     pattern, reason = DOUBTS.get(path.suffix.lower(), (b"", ""))
     return reason if pattern and re.search(pattern, path.read_bytes(), re.MULTILINE) else ""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import logging
 import string
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from pitgeo.mesh.reading import quiet, read
 from pitgeo.mesh.sets import set_fields
 from pitgeo.mesh.vtk.legacy import add_field_data
 from pitgeo.mesh.vtk.reader import write_vtk
+from pitgeo.mesh.vtk.vtu import write_vtu
 from pitgeo.mesh.xdmf.field_data import add_field_data as add_xdmf_field_data
 from pitgeo.system.atomic_files import atomic_file
 
@@ -29,12 +31,6 @@ log = logging.getLogger(__name__)
 
 WRITABLE = {".vtu": "vtu", ".vtk": "vtk", ".vtp": "vtp", ".xdmf": "xdmf", ".xmf": "xdmf"}
 """Formats that keep points, cells and fields; meshio's other writers drop some without a word."""
-
-VTU_TYPES = {
-    f"{letter}{size}": f"{word}{size * 8}"
-    for letter, word, sizes in (("f", "Float", (4, 8)), ("i", "Int", (1, 2, 4, 8)), ("u", "UInt", (1, 2, 4, 8)))
-    for size in sizes
-}
 
 
 def result_name(path: str | Path) -> str:
@@ -152,11 +148,10 @@ def _write(
     has_texts = kind != "xdmf" and any(values.dtype.kind == "U" for part in fields for values in part.values())
     # Of cells of any order, meshio's files are of an older version, for which VTK numbers nodes otherwise.
     is_old = kind != "xdmf" and any(name.startswith("VTK_") for name, _ in cells)
-    if kind == "vtp" or has_texts or is_old or (kind == "vtu" and not _is_known([name for name, _ in cells])):
+    if kind in ("vtu", "vtp") or has_texts or is_old:
+        write = write_vtk if kind == "vtp" or has_texts or is_old else write_vtu
         escaped = (lambda name, _: name) if kind == "vtk" else _escaped  # VTK does it itself in the legacy format
-        write_vtk(
-            path, points, cells, *({escaped(name, kind): values for name, values in part.items()} for part in fields)
-        )
+        write(path, points, cells, *({escaped(name, kind): values for name, values in part.items()} for part in fields))
         return
     with quiet(io.StringIO()):
         out = meshio.Mesh(
@@ -168,20 +163,10 @@ def _write(
         # VTK does not know the names that meshio's newer legacy files give to types of numbers.
         name = "vtk42" if kind == "vtk" else kind
         out.write(path, file_format=name, **({"data_format": "XML"} if kind == "xdmf" else {}))
-    if field_data and kind == "vtu":
-        _add_field_data(path, field_data)
-    elif field_data and kind == "xdmf":
+    if field_data and kind == "xdmf":
         add_xdmf_field_data(path, field_data)
     elif field_data:
         add_field_data(path, {_escaped(name, kind): values for name, values in field_data.items()})
-
-
-def _is_known(kinds: list[str]) -> bool:
-    """Whether meshio's VTU writer takes cells of these types."""
-    try:
-        return all(meshio.CellBlock(kind, np.zeros((0, 1), np.int64)) is not None for kind in kinds)
-    except KeyError:
-        return False
 
 
 def _lost(
@@ -199,10 +184,16 @@ def _lost(
     lost += [] if np.array_equal(mesh.points_in_space(), again.points_in_space()) else ["points"]
     if mesh.cells:
         mine, theirs = ([np.ravel(nodes) for _, nodes in cells] for cells in (mesh.cells, again.cells))
-        kinds = [[name for name, nodes in cells for _ in nodes] for cells in (mesh.cells, again.cells)]
+        kinds = [_runs(cells) for cells in (mesh.cells, again.cells)]
         same = kinds[0] == kinds[1] and np.array_equal(np.concatenate(mine), np.concatenate([*theirs, mine[0][:0]]))
         lost += [] if same else ["cells"]
     return lost
+
+
+def _runs(cells: Sequence[tuple[str, NDArray[Any]]]) -> list[tuple[str, int]]:
+    """How many cells of a type follow each other, whether in one block or in several."""
+    groups = itertools.groupby((block for block in cells if len(block[1])), lambda block: block[0])
+    return [(kind, sum(len(nodes) for _, nodes in blocks)) for kind, blocks in groups]
 
 
 def _storable(values: NDArray[Any], kind: str) -> NDArray[Any]:
@@ -241,21 +232,6 @@ def _escaped(name: str, kind: str) -> str:
         quoted = escape(name, {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
         return quoted.encode("ascii", "xmlcharrefreplace").decode()
     return name
-
-
-def _add_field_data(path: Path, field_data: Mapping[str, NDArray[Any]]) -> None:
-    """Add field data to a VTU file, which meshio reads but does not write."""
-    lines = ["<FieldData>"]
-    for name, values in field_data.items():
-        width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""
-        lines.append(
-            f'<DataArray type="{VTU_TYPES[values.dtype.str[1:]]}" Name="{_escaped(name, "vtu")}" '
-            f'NumberOfTuples="{len(values)}"{width} format="ascii">'
-        )
-        lines.append(" ".join(repr(value) for value in values.ravel().tolist()) + "</DataArray>")
-    mark = "<UnstructuredGrid>\n"
-    before, _, after = path.read_text(encoding="utf-8").partition(mark)
-    path.write_text(before + mark + "\n".join([*lines, "</FieldData>"]) + "\n" + after, encoding="utf-8")
 
 
 def _differences(mine: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[Any]]) -> list[str]:

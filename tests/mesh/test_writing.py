@@ -3,6 +3,7 @@
 import logging
 from dataclasses import replace
 
+import meshio
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
@@ -52,6 +53,22 @@ def test_nothing_is_lost_on_the_way_out_and_back(name, kind, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     assert all(values.dtype.isnative for values in again.point_data.values())
     assert_same(mesh if mesh.cells else replace(mesh, cells=cells(("vertex", np.arange(9)[:, None]))), again)
+
+
+@pytest.mark.parametrize("size", [1, 2**12 - 1, 2**12, 2**12 + 1, 3 * 2**12])  # 2**12 numbers fill a block
+def test_compressed_blocks_come_back_in_meshio_and_vtk(size, tmp_path):
+    pyvista, random, path = pytest.importorskip("pyvista"), np.random.default_rng(0), tmp_path / "mesh.vtu"
+    fields = {
+        "noise": random.random(size),  # stored as it is
+        "steps": np.arange(size) // 7,
+        "single": random.random((size, 3)).astype(np.float32),
+        "byte": (np.arange(size) % 5).astype(np.int8),
+    }
+    mesh = Mesh(random.random((size, 3)), cells(("vertex", np.arange(size)[:, None])), fields)
+    write_mesh(path, mesh)
+    for found in (meshio.read(path).point_data, pyvista.read(path).point_data):
+        for name, values in fields.items():
+            assert found[name].dtype == values.dtype and np.array_equal(found[name], values)
 
 
 @pytest.mark.parametrize(
