@@ -165,7 +165,7 @@ def test_a_single_mesh_goes_on_in_the_steps_of_the_training(
             write_mesh(tmp_path / "cases" / f"run{k}_{step / 10:g}.vtu", state)
     name = "*.pvd" if kind == "file" else "*.vtu"
     changes = (f"data.meshes.series='{kind}'", "data.meshes.validation=0", "data.meshes.test=1")
-    checkpoint = train(small_run(tmp_path, "cases" / name, [], ["u"], *changes), tmp_path / "out").checkpoint
+    checkpoint = train(small_run(tmp_path, f"cases/{name}", [], ["u"], *changes), tmp_path / "out").checkpoint
     predictor = load(checkpoint)
     assert predictor.facts["meshes"]["time_step"] == pytest.approx(0.1)
     write_mesh(tmp_path / "start.vtu", plate().with_point_data("u", 2 + np.arange(25) / 9, "replace"))
