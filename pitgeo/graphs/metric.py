@@ -70,6 +70,29 @@ class Metric:
         """Squared distances ``[..., M, N]`` of every target ``[..., M, D]`` to every source ``[..., N, D]``."""
         return self.squared_distance(targets.unsqueeze(-2), sources.unsqueeze(-3))
 
+    def along_edges(self, targets: Tensor, sources: Tensor, target: Tensor | int, source: Tensor) -> Tensor:
+        """Squared distances of the edges of a graph, ``[E]``, one axis after the other: no row of coordinates an edge.
+
+        Args:
+            targets: Positions ``[M, D]``.
+            sources: Positions ``[N, D]``.
+            target: Target numbers ``[E]``; or how many edges each target has, if all have as many.
+            source: Source numbers ``[E]``.
+        """
+        if self.is_periodic:
+            self.check_dimension(targets.shape[1])
+        total = None
+        for axis, length in enumerate(self.period or (0.0,) * targets.shape[1]):
+            there = sources[:, axis].index_select(0, source)
+            if isinstance(target, int):
+                difference = (targets[:, axis].unsqueeze(1) - there.view(-1, target)).flatten()
+            else:
+                difference = targets[:, axis].index_select(0, target) - there
+            if length > 0:
+                difference = difference - length * torch.round(difference / length)
+            total = difference.square() if total is None else torch.addcmul(total, difference, difference)
+        return total / self.divisor
+
     def check_dimension(self, dimension: int) -> None:
         """Raise a ``ValueError`` if the period does not have one entry per axis."""
         if self.period and len(self.period) != dimension:

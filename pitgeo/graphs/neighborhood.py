@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 T = TypeVar("T")
+_MOST_PADDING = 1.25  # times the edges
 
 
 class _CachedProperty(Generic[T]):
@@ -84,10 +85,32 @@ class Neighborhood:
         return numbers.repeat_interleave(self.degree.long(), output_size=self.num_edges)
 
     @_CachedProperty
-    def by_source(self) -> tuple[Tensor, Tensor]:
-        """The order that sorts the edges by source, ``[E]``, and the row pointers of that order, ``[N + 1]``."""
+    def by_source(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The order that sorts the edges by source, ``[E]``, its row pointers ``[N + 1]``, and its targets, ``[E]``."""
         order = torch.argsort(self.index, stable=True)
-        return order, _pointer(self.index[order], self.num_sources)
+        target = self.target.to(self.index.dtype).index_select(0, order)
+        return order, _pointer(self.index[order], self.num_sources), target
+
+    @_CachedProperty
+    def width(self) -> int:
+        """How many sources every target has; 0 if they do not all have as many, or there are none."""
+        least, most = torch.aminmax(self.degree) if self.num_targets else (0, 1)
+        return int(least) if int(least) == int(most) else 0
+
+    @_CachedProperty
+    def padded(self) -> tuple[Neighborhood, Tensor | None]:
+        """The neighborhood with as many edges at every target, and which of them are padding, ``[E]``.
+
+        Padding repeats the last source of a target. ``None``: there is no padding, because all targets have as many
+        edges already, or too much would be needed, or some target has none.
+        """
+        least, most = (int(count) for count in torch.aminmax(self.degree)) if self.num_targets else (0, 0)
+        if least == most or least == 0 or most * self.num_targets > _MOST_PADDING * self.num_edges:
+            return self, None
+        degree, number = self.degree.long().unsqueeze(1), torch.arange(most, device=self.degree.device)
+        places = self.pointer[:-1].unsqueeze(1) + torch.minimum(number, degree - 1)
+        index = self.index.index_select(0, places.flatten())
+        return Neighborhood(index, torch.full_like(self.degree, most), self.num_sources), (number >= degree).flatten()
 
     def parts(self, edges: int) -> Iterator[tuple[slice, Neighborhood]]:
         """The neighborhood in parts: ranges of targets, in order, each with at most ``edges`` edges or a single target.

@@ -14,7 +14,7 @@ from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.neighborhood import Neighborhood, check_edge_index
 from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, result_type
-from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, message_softmax
+from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, known_width, message_softmax
 from pitgeo.nn.kernels.graph_attention import graph_attention
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
@@ -213,10 +213,14 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return graph.num_edges > _EDGES_AT_ONCE
 
     def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice) -> Tensor:
+        moves = torch.is_grad_enabled() and (sources.requires_grad or targets.requires_grad)
+        graph, absent = (graph, None) if moves or torch.compiler.is_compiling() else graph.padded
         squared_distance, scale = self._distances(sources, targets, graph)
         scale = scale[heads]
-        if squared_distance.requires_grad:
+        if moves:
             return attend(value, edge_softmax(squared_distance, scale, graph), graph)
+        if absent is not None:
+            squared_distance.masked_fill_(absent, torch.finfo(squared_distance.dtype).max)
         return graph_attention(value, squared_distance, scale, graph)
 
     def _attend_in_parts(
@@ -234,11 +238,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def _distances(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
         """Squared distances ``[E]`` and lambda ``[heads]``; a logit is minus their product."""
         sources, targets = at_least_single(sources), at_least_single(targets)
-        source, target = (graph.source, graph.target) if isinstance(graph, Neighborhood) else (graph[0], graph[1])
+        if isinstance(graph, Neighborhood):
+            source, target = graph.index, known_width(graph) or graph.target
+        else:
+            source, target = graph[0], graph[1]
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
-            squared_distance = self.metric.squared_distance(
-                targets.index_select(0, target), sources.index_select(0, source)
-            )
+            squared_distance = self.metric.along_edges(targets, sources, target, source)
             return squared_distance, self.scale().to(squared_distance.dtype)
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor, quadrature: Tensor | None) -> None:

@@ -135,9 +135,10 @@ def test_a_graph_is_one_object_whose_orders_are_found_once(monkeypatch):
     orders = [data.graph("encoder").by_source[0], copy.copy(data).graph("encoder").by_source[0]]
     assert orders[0] is orders[1] and len(seen) == 1
     edges = data.graph("encoder")
-    order, pointer = edges.by_source
+    order, pointer, targets = edges.by_source
     assert torch.equal(edges.index[order], edges.index.sort(stable=True).values)
     assert torch.equal(pointer.diff(), torch.bincount(edges.index, minlength=40))
+    assert torch.equal(targets, edges.target[order].to(targets.dtype))
 
 
 @pytest.mark.parametrize("kind", ["other", "in place", "degree", "set_graph", "another copy"])

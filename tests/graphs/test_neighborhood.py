@@ -36,3 +36,20 @@ def test_a_range_of_targets_is_those_numbers(rows):
     degree = torch.tensor([3, 0, 0, 9, 1, 12, 0, 5, 5, 0])
     graph = Neighborhood(torch.randint(0, 6, (35,)), degree, 6)
     assert torch.equal(graph.restricted(rows).edge_index, graph.restricted(torch.arange(10)[rows]).edge_index)
+
+
+def test_padding_repeats_the_last_source_of_a_target():
+    degree = torch.tensor([4, 5, 5, 4], dtype=torch.int32)
+    graph = Neighborhood(torch.arange(18, dtype=torch.int32).flip(0), degree, 18)
+    padded, absent = graph.padded
+    assert padded.width == 5 and padded.degree.dtype == torch.int32 and padded.num_sources == 18
+    assert torch.equal(padded.index[~absent], graph.index) and torch.equal(padded.target[~absent], graph.target)
+    assert absent.nonzero().flatten().tolist() == [4, 19] and padded.index[[4, 19]].tolist() == [14, 0]
+    assert graph.width == 0 and graph.padded[0] is padded
+
+
+@pytest.mark.parametrize(("degree", "width"), [([3, 3, 3], 3), ([3, 0, 3], 0), ([1, 1, 3], 0), ([0, 0], 0), ([], 0)])
+def test_no_padding_where_none_is_needed_or_too_much_would_be(degree, width):
+    graph = Neighborhood(torch.zeros(sum(degree), dtype=torch.int32), torch.tensor(degree, dtype=torch.int32), 1)
+    padded, absent = graph.padded
+    assert padded is graph and absent is None and graph.width == width

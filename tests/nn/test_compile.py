@@ -183,7 +183,8 @@ for _ in range(3):
 def test_operators_are_what_they_declare(dtype):
     graph = quantile(torch.rand(20, 2), torch.rand(30, 2), 0.2)
     squared, scale = (torch.rand(size, dtype=dtype, requires_grad=True) for size in (graph.num_edges, 3))
-    torch.library.opcheck(edge_sums._softmax, (squared, scale, graph.target, graph.pointer))
+    for width in (0, graph.width):
+        torch.library.opcheck(edge_sums._softmax, (squared, scale, graph.target, graph.pointer, width))
     value = torch.rand(2, 30, 12, dtype=dtype, requires_grad=True)
     weights = torch.rand(3, graph.num_edges, dtype=dtype, requires_grad=True)
     torch.library.opcheck(

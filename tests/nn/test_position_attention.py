@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, Sequential
 
 from pitgeo.data import PointData
+from pitgeo.graphs import neighborhood
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.graphs.neighbors import knn, quantile, radius
@@ -103,6 +104,33 @@ def test_without_gradients_many_edges_are_taken_in_parts(monkeypatch):
     calls.clear()
     made(x, (pos, targets), graph).sum().backward()
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("moments", [0, 3])
+@pytest.mark.parametrize("period", [(), (1.0, 1.0, 1.0)])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1e12])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_padded_graphs_give_what_the_others_give(monkeypatch, moments, period, scale, dtype):
+    made = layer(4, 8, heads=2, metric=Metric(period), moments=moments, dtype=dtype)
+    made.scale.raw.data.mul_(scale)
+    axis = torch.arange(5, dtype=dtype) / 5
+    pos = torch.cartesian_prod(axis, axis, axis)[:-3]  # ties, not as many everywhere
+    x = torch.rand(2, len(pos), 4, dtype=dtype, requires_grad=True)
+    parts, found = (x, *made.parameters()), []
+    for most in (2.0, 1.0):
+        monkeypatch.setattr(neighborhood, "_MOST_PADDING", most)
+        graph = quantile(pos, pos, 0.2, made.metric)
+        assert (graph.padded[1] is not None) == (most > 1)
+        out = made(x, pos, graph)
+        found.append([out, *torch.autograd.grad(out.square().sum(), parts)])
+    mask = torch.zeros(len(pos), len(pos), dtype=torch.bool)
+    mask[graph.target, graph.source] = True
+    if moments == 0:
+        found.append([twin(made, x, pos, pos, mask)])
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-4  # the other form sums the slope of lambda less exactly
+    for others in found[1:]:
+        for mine, theirs in zip(found[0], others, strict=False):
+            assert float((mine - theirs).detach().abs().max()) <= tolerance * (1 + float(theirs.detach().abs().max()))
 
 
 def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():

@@ -19,6 +19,7 @@ from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn.kernels.segments import at_edges, segment_minima, segment_sums
 
 _SMALLEST = 1e-30  # weights below this cannot matter, and denormal numbers are very slow on CPUs
+_LOWEST = -80.0  # its exponential is below the smallest weight
 
 
 def edge_softmax(squared_distance: Tensor, scale: Tensor, graph: Neighborhood) -> Tensor:
@@ -27,7 +28,7 @@ def edge_softmax(squared_distance: Tensor, scale: Tensor, graph: Neighborhood) -
     The nearest source has the largest logit for every head. So one minimum over distances keeps the exponentials in
     range, instead of a maximum for every head.
     """
-    weights, _ = _softmax(squared_distance, scale, graph.target, graph.pointer)
+    weights, _ = _softmax(squared_distance, scale, graph.target, graph.pointer, known_width(graph))
     return cast(Tensor, weights).t()
 
 
@@ -44,13 +45,23 @@ def attend(value: Tensor, weights: Tensor, graph: Neighborhood) -> Tensor:
     return out if value.dim() == 3 else out.squeeze(0)
 
 
-def graph_tensors(value: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """A graph as arguments of the operators: source, target, pointer, and the order by source with its pointer.
+def known_width(graph: Neighborhood) -> int:
+    """How many sources every target has, if all have as many and values may be looked at; else 0."""
+    return 0 if torch.compiler.is_compiling() else graph.width
 
-    Only the gradient of the values needs the last two; they are empty if it is not computed.
+
+def head_major(weights: Tensor) -> Tensor:
+    """``[M, heads, width]`` -> ``[heads, E]``."""
+    return weights.transpose(0, 1).reshape(weights.shape[1], -1)
+
+
+def graph_tensors(value: Tensor, graph: Neighborhood) -> tuple[Tensor, ...]:
+    """A graph as arguments of the operators: source, target, pointer, and the order by source.
+
+    Only the gradient of the values needs the last three; they are empty if it is not computed.
     """
     empty = graph.pointer[:0]
-    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (empty, empty)
+    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (empty, empty, empty)
     return graph.source, graph.target, graph.pointer, *by_source
 
 
@@ -65,16 +76,35 @@ def message_softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, num
     return weights / total[target]
 
 
-def softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights ``[heads, E]``, and squared distances less that of the nearest source of the target, ``[E]``."""
+def softmax(
+    squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    """Weights, and squared distances less that of the nearest source of the target.
+
+    They are ``[heads, E]`` and ``[E]``; ``[M, heads, width]`` and ``[M, 1, width]`` where every target has ``width``
+    sources, which takes no reading of a target's values at its edges.
+    """
+    if width:
+        distance = squared_distance.view(-1, 1, width)
+        excess = distance - distance.amin(2, keepdim=True)
+        weights = _exponentials_(excess * -scale.clamp(min=_SMALLEST).view(-1, 1))  # padding is infinitely far
+        return weights.div_(weights.sum(2, keepdim=True)), excess
     excess = squared_distance - segment_minima(squared_distance, pointer).index_select(0, target)
     weights = excess.new_empty(len(scale), len(excess))
-    for row, steepness in zip(
-        weights, scale, strict=True
-    ):  # one head at a time, in place: its row may fit into a cache
-        threshold(torch.mul(excess, -steepness, out=row).exp_(), _SMALLEST, 0.0, inplace=True)
+    for row, steepness in zip(weights, scale, strict=True):  # one head at a time: its row may fit into a cache
+        _exponentials_(torch.mul(excess, -steepness, out=row))
         row.div_(segment_sums(row, pointer).index_select(0, target))
     return weights, excess
+
+
+def _exponentials_(logits: Tensor) -> Tensor:
+    """Their exponentials, in place; no exponential becomes a denormal number on the way to zero."""
+    return threshold(logits.clamp_(min=_LOWEST).exp_(), _SMALLEST, 0.0, inplace=True)
+
+
+def index_type(heads: int, points: int) -> torch.dtype:
+    """The type of the numbers of the values of all heads: half the memory, where it suffices."""
+    return torch.int32 if heads * points < 2**31 else torch.int64
 
 
 def head_numbers(weights: Tensor) -> Tensor:
@@ -97,7 +127,7 @@ def head_sums(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) ->
         ``[heads, M, C]``.
     """
     heads, weights = len(weights), weights.to(value.dtype)
-    kind = torch.int32 if heads * max(value.shape[1], weights.shape[1]) < 2**31 else torch.int64  # half the memory
+    kind = index_type(heads, max(value.shape[1], weights.shape[1]))
     numbers = head_numbers(weights).to(kind)
     places = (index.to(kind) * heads + numbers).flatten()
     starts = (pointer[:-1].to(kind) + numbers * weights.shape[1]).flatten()
@@ -112,7 +142,9 @@ def sums_at_targets(value: Tensor, weights: Tensor, source: Tensor, pointer: Ten
     return _joined(value, source, pointer, weights)
 
 
-def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tensor, by_source: Tensor) -> Tensor:
+def sums_at_sources(
+    slope: Tensor, weights: Tensor, order: Tensor, by_source: Tensor, target_by_source: Tensor
+) -> Tensor:
     """The gradient of the values from that of the sums: ``[B, M, heads * C]`` -> ``[B, N, heads * C]``.
 
     It is the same sum over the edges sorted by source. The gradient of embedding_bag would sort all ``heads * E`` row
@@ -120,7 +152,7 @@ def sums_at_sources(slope: Tensor, weights: Tensor, target: Tensor, order: Tenso
     """
     if not len(by_source):
         return slope.new_empty(len(slope), 0, slope.shape[2])
-    return _joined(slope, target.index_select(0, order), by_source, weights.index_select(1, order))
+    return _joined(slope, target_by_source, by_source, weights.index_select(1, order))
 
 
 def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> Tensor:
@@ -132,8 +164,11 @@ def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> T
 
 
 @torch.library.custom_op("pitgeo::edge_softmax", mutates_args=())
-def _softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
-    return softmax(squared_distance, scale, target, pointer)
+def _softmax(
+    squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    weights, excess = softmax(squared_distance, scale, target, pointer, width)
+    return (head_major(weights), excess.flatten()) if width else (weights, excess)
 
 
 @torch.library.custom_op("pitgeo::edge_softmax_backward", mutates_args=())
@@ -152,7 +187,14 @@ def _softmax_backward(
 
 @torch.library.custom_op("pitgeo::edge_sums", mutates_args=())
 def _sums(
-    value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: Tensor, order: Tensor, by_source: Tensor
+    value: Tensor,
+    weights: Tensor,
+    source: Tensor,
+    target: Tensor,
+    pointer: Tensor,
+    order: Tensor,
+    by_source: Tensor,
+    target_by_source: Tensor,
 ) -> Tensor:
     return sums_at_targets(value, weights, source, pointer)
 
@@ -167,11 +209,12 @@ def _sums_backward(
     pointer: Tensor,
     order: Tensor,
     by_source: Tensor,
+    target_by_source: Tensor,
     for_weights: bool,
 ) -> tuple[Tensor, Tensor]:
     """Gradients of values and weights; the former is empty without ``order``, the latter unless ``for_weights``."""
     heads = len(weights)
-    to_value = sums_at_sources(slope, weights, target, order, by_source)
+    to_value = sums_at_sources(slope, weights, order, by_source, target_by_source)
     if not for_weights:
         return to_value, weights.new_empty(heads, 0)
     index, bag = ((ends * heads + head_numbers(weights)).flatten() for ends in (source, target))
@@ -184,7 +227,7 @@ def _sums_backward(
 
 
 @_softmax.register_fake
-def _(squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor) -> tuple[Tensor, Tensor]:
+def _(squared_distance: Tensor, scale: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return squared_distance.new_empty(scale.shape[0], squared_distance.shape[0]), torch.empty_like(squared_distance)
 
 
@@ -200,7 +243,7 @@ def _(value: Tensor, weights: Tensor, source: Tensor, target: Tensor, pointer: T
 
 @_sums_backward.register_fake
 def _(slope: Tensor, value: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
-    by_source, for_weights = others[-2:]
+    by_source, _, for_weights = others[-3:]
     to_weights = weights.new_empty(weights.shape[0], weights.shape[1] if for_weights else 0)
     return fake_at_sources(value, by_source), to_weights
 
@@ -210,8 +253,8 @@ def fake_at_sources(value: Tensor, by_source: Tensor) -> Tensor:
     return value.new_empty(value.shape[0], value.shape[1] if by_source.shape[0] else 0, value.shape[2])
 
 
-def _keep_softmax(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
-    _, scale, _, pointer = inputs
+def _keep_softmax(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    _, scale, _, pointer, _ = inputs
     ctx.save_for_backward(*output, scale, pointer)
     ctx.mark_non_differentiable(output[1])
 
@@ -220,7 +263,7 @@ def _differentiate_softmax(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor |
     weights, excess, scale, pointer = ctx.saved_tensors
     to_distance, to_scale = _softmax_backward(slope.contiguous(), weights, excess, scale, pointer)
     wanted = ctx.needs_input_grad
-    return to_distance if wanted[0] else None, to_scale if wanted[1] else None, None, None
+    return to_distance if wanted[0] else None, to_scale if wanted[1] else None, None, None, None
 
 
 def _keep_sums(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -230,7 +273,7 @@ def _keep_sums(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
 def _differentiate_sums(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
     wanted = ctx.needs_input_grad
     to_value, to_weights = _sums_backward(slope.contiguous(), *ctx.saved_tensors, bool(wanted[1]))
-    return to_value if wanted[0] else None, to_weights if wanted[1] else None, None, None, None, None, None
+    return to_value if wanted[0] else None, to_weights if wanted[1] else None, *[None] * 6
 
 
 _softmax.register_autograd(_differentiate_softmax, setup_context=_keep_softmax)
