@@ -81,7 +81,7 @@ class Metric:
         """
         if self.is_periodic:
             self.check_dimension(targets.shape[1])
-        total = None
+        total = sources.new_zeros(())
         for axis, length in enumerate(self.period or (0.0,) * targets.shape[1]):
             there = sources[:, axis].index_select(0, source)
             if isinstance(target, int):
@@ -90,7 +90,7 @@ class Metric:
                 difference = targets[:, axis].index_select(0, target) - there
             if length > 0:
                 difference = difference - length * torch.round(difference / length)
-            total = difference.square() if total is None else torch.addcmul(total, difference, difference)
+            total = torch.addcmul(total, difference, difference)
         return total / self.divisor
 
     def check_dimension(self, dimension: int) -> None:

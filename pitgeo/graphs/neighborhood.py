@@ -12,6 +12,9 @@ from torch import Tensor
 
 T = TypeVar("T")
 _MOST_PADDING = 1.25  # times the edges
+_EDGES_AT_ONCE = 2**20  # looked at together
+SOURCES_AT_ONCE = 2**13
+"""Sources whose values stay in a processor's cache."""
 
 
 class _CachedProperty(Generic[T]):
@@ -88,29 +91,38 @@ class Neighborhood:
     def by_source(self) -> tuple[Tensor, Tensor, Tensor]:
         """The order that sorts the edges by source, ``[E]``, its row pointers ``[N + 1]``, and its targets, ``[E]``."""
         order = torch.argsort(self.index, stable=True)
-        target = self.target.to(self.index.dtype).index_select(0, order)
-        return order, _pointer(self.index[order], self.num_sources), target
+        pointer = _pointer(self.index[order], self.num_sources)
+        if not torch.compiler.is_compiling() and self.width:
+            return order, pointer, order.div(self.width, rounding_mode="floor").to(self.index.dtype)
+        return order, pointer, self.target.to(self.index.dtype).index_select(0, order)
 
     @_CachedProperty
     def width(self) -> int:
-        """How many sources every target has; 0 if they do not all have as many, or there are none."""
-        least, most = torch.aminmax(self.degree) if self.num_targets else (0, 1)
-        return int(least) if int(least) == int(most) else 0
+        """How many sources every target has; 0 if not all have as many, or the graph is not on the CPU."""
+        least, most = self._degrees()
+        return least if least == most else 0
 
     @_CachedProperty
     def padded(self) -> tuple[Neighborhood, Tensor | None]:
         """The neighborhood with as many edges at every target, and which of them are padding, ``[E]``.
 
         Padding repeats the last source of a target. ``None``: there is no padding, because all targets have as many
-        edges already, or too much would be needed, or some target has none.
+        edges already, or too much would be needed, or some target has none, or the graph is not on the CPU.
         """
-        least, most = (int(count) for count in torch.aminmax(self.degree)) if self.num_targets else (0, 0)
+        least, most = self._degrees()
         if least == most or least == 0 or most * self.num_targets > _MOST_PADDING * self.num_edges:
             return self, None
         degree, number = self.degree.long().unsqueeze(1), torch.arange(most, device=self.degree.device)
         places = self.pointer[:-1].unsqueeze(1) + torch.minimum(number, degree - 1)
         index = self.index.index_select(0, places.flatten())
         return Neighborhood(index, torch.full_like(self.degree, most), self.num_sources), (number >= degree).flatten()
+
+    def _degrees(self) -> tuple[int, int]:
+        """The smallest and the largest degree; 0 for both on a GPU, which would have to be waited for."""
+        if self.num_targets == 0 or self.degree.device.type != "cpu":
+            return 0, 0
+        least, most = torch.aminmax(self.degree)
+        return int(least), int(most)
 
     def parts(self, edges: int) -> Iterator[tuple[slice, Neighborhood]]:
         """The neighborhood in parts: ranges of targets, in order, each with at most ``edges`` edges or a single target.
@@ -128,6 +140,32 @@ class Neighborhood:
             yield rows, self.restricted(rows)
             first = last
 
+    @_CachedProperty
+    def source_cuts(self) -> Tensor | None:
+        """Where the edges of each target pass on to the next :data:`SOURCES_AT_ONCE` sources, ``[M, P + 1]``, int64.
+
+        ``None`` if the sources of a target do not ascend.
+        """
+        cuts, size = [], self.num_sources
+        starts = torch.arange(0, size + SOURCES_AT_ONCE, SOURCES_AT_ONCE, device=self.index.device).clamp(max=size)
+        for rows, part in self.parts(_EDGES_AT_ONCE):
+            numbers = part.target * size + part.index
+            if bool((numbers[1:] < numbers[:-1]).any()):
+                return None
+            firsts = torch.arange(part.num_targets, device=starts.device).unsqueeze(1) * size
+            cuts.append(torch.searchsorted(numbers, firsts + starts) + self.pointer[rows.start])
+        return torch.cat(cuts) if cuts else starts.new_zeros(0, len(starts))
+
+    def source_parts(self) -> Iterator[tuple[slice, Neighborhood]]:
+        """Ranges of :data:`SOURCES_AT_ONCE` sources, and the edges from each to all targets; sources must ascend."""
+        cuts = self.source_cuts
+        if cuts is None:
+            raise ValueError("Expected the sources of every target in ascending order")
+        for number, first in enumerate(range(0, self.num_sources, SOURCES_AT_ONCE)):
+            last = min(first + SOURCES_AT_ONCE, self.num_sources)
+            places, counts = _ranges(cuts[:, number], cuts[:, number + 1])
+            yield slice(first, last), Neighborhood(self.index[places] - first, counts, last - first)
+
     def restricted(self, rows: Tensor | slice) -> Neighborhood:
         """The neighborhood of some targets, in the given order.
 
@@ -140,12 +178,8 @@ class Neighborhood:
                 edges = slice(int(self.pointer[start]), int(self.pointer[stop]))
                 return Neighborhood(self.index[edges], self.degree[rows], self.num_sources)
             rows = torch.arange(start, stop, step, device=self.degree.device)
-        degree = self.degree[rows]
-        counts = degree.long()
-        shift = self.pointer[rows] - (counts.cumsum(0) - counts)  # from the new place of an edge to its old place
-        count = int(counts.sum())
-        places = torch.arange(count, device=rows.device) + shift.repeat_interleave(counts, output_size=count)
-        return Neighborhood(self.index[places], degree, self.num_sources)
+        places, _ = _ranges(self.pointer[rows], self.pointer[rows + 1])
+        return Neighborhood(self.index[places], self.degree[rows], self.num_sources)
 
     def to(self, device: torch.device | str) -> Neighborhood:
         """The neighborhood on a device."""
@@ -181,6 +215,14 @@ def check_edge_index(edge_index: Tensor, num_sources: int, num_targets: int) -> 
                 f"Expected the {name} in 'edge_index' to lie in 0..{limit - 1} "
                 f"(got {int(numbers.min())}..{int(numbers.max())})"
             )
+
+
+def _ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers of ranges, one after the other, and how many each range has."""
+    counts = end - start
+    total = int(counts.sum())
+    shift = start - (counts.cumsum(0) - counts)  # from the place among all numbers to the number
+    return torch.arange(total, device=start.device) + shift.repeat_interleave(counts, output_size=total), counts
 
 
 def _pointer(numbers: Tensor, count: int) -> Tensor:

@@ -11,14 +11,16 @@ from torch.nn.functional import linear
 from torch_geometric.nn import MessagePassing
 
 from pitgeo.graphs.metric import Metric
-from pitgeo.graphs.neighborhood import Neighborhood, check_edge_index
+from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.dense import at_least_single, result_type
+from pitgeo.nn.edges import as_edge_index, as_neighborhood, in_caller_order
 from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, known_width, message_softmax
 from pitgeo.nn.kernels.graph_attention import graph_attention
+from pitgeo.nn.kernels.source_parts import attention_by_sources, suits_source_parts
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
-from pitgeo.nn.source_weights import check_quadrature, domain_averages, weighted_edges
+from pitgeo.nn.source_weights import check_quadrature, domain_averages, domain_means, domain_values, weighted_edges
 
 _ALL = slice(None)  # heads
 _EDGES_AT_ONCE = 2**20  # without gradients, larger graphs go in parts: the same results in bounded memory
@@ -122,19 +124,19 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         if not torch.compiler.is_compiling():
             self._check(x, sources, targets, quadrature)
         if self.backend == "reference" or self.explain:
-            edges = _edges(edge_index, sources.shape[0], targets.shape[0])
+            edges = as_edge_index(edge_index, sources.shape[0], targets.shape[0])
             weights = weighted_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
             size, value = (sources.shape[0], targets.shape[0]), self._values(x, sources, _ALL)
             out = self.propagate(edges, x=(value, None), weights=weights, size=size).to(value.dtype)
             out = self._results(out, sources, targets, result_type(x))
             return (out, (edges, weights)) if return_attention_weights else out
-        graph, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
+        graph, order = as_neighborhood(edge_index, sources.shape[0], targets.shape[0])
         if return_attention_weights:
             weights = self._weights(sources, targets, graph)
             value = self._values(x, sources, _ALL)
             out = domain_averages(lambda value: attend(value, weights, graph), value, heads, quadrature)
             weights = weighted_edges(weights, graph.edge_index, graph.num_targets, quadrature)
-            edges_and_weights = _in_caller_order(edge_index, graph, order, weights)
+            edges_and_weights = in_caller_order(edge_index, graph, order, weights)
             return self._results(out, sources, targets, result_type(x)), edges_and_weights
         if self._goes_in_parts(graph):
             return self._in_parts(x, sources, targets, graph, quadrature)
@@ -145,7 +147,9 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, quadrature: Tensor | None
     ) -> Tensor:
-        """Results, some targets after others; with moments also head by head, because they multiply the values."""
+        """Results, some points after others; with moments also head by head, because they multiply the values."""
+        if suits_source_parts(graph):
+            return self._by_sources(x, sources, targets, graph, quadrature)
         average = partial(self._attend_in_parts, sources=sources, targets=targets, graph=graph)
         if self.moments is None:
             average_all = partial(average, heads=_ALL)
@@ -159,13 +163,33 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             added = added + contribution
         return (torch.cat(values, -1) + added).to(result_type(x))
 
-    def _values(self, x: Tensor, sources: Tensor, heads: slice) -> Tensor:
-        """The values that some of the heads average."""
+    def _by_sources(
+        self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, quadrature: Tensor | None
+    ) -> Tensor:
+        """Results, some sources after others, whose values are made when they are needed."""
+        heads, center = self.value.heads, at_least_single(sources).mean(0)
+
+        def values(columns: slice) -> Tensor:
+            value = self._values(x[..., columns, :], sources[columns], _ALL, center)
+            value = domain_values(value, heads, None if quadrature is None else quadrature[columns])
+            return value if x.dim() == 3 else value.unsqueeze(0)
+
+        def distances(rows: slice, columns: slice, part: Neighborhood) -> Tensor:
+            return self._distances(sources[columns], targets[rows], part)[0]
+
+        scale = self.scale().to(center.dtype)
+        out = attention_by_sources(values, distances, scale, graph, _EDGES_AT_ONCE)
+        kind = self._values(x[..., :1, :], sources[:1], _ALL, center).dtype
+        out = domain_means(out if x.dim() == 3 else out[0], heads, quadrature, kind)
+        return self._results(out, sources, targets, result_type(x))
+
+    def _values(self, x: Tensor, sources: Tensor, heads: slice, center: Tensor | None = None) -> Tensor:
+        """The values that some of the heads average; the moments' are about the mean of all sources."""
         if self.moments is None:
             return cast(Tensor, self.value(x))
         value = linear(x, self.value.weight.unflatten(0, (self.value.heads, -1))[heads].flatten(0, 1))
         sources = at_least_single(sources)
-        return self.moments.expand(value, sources - sources.mean(0)).flatten(-2)
+        return self.moments.expand(value, sources - (sources.mean(0) if center is None else center)).flatten(-2)
 
     def _results(self, sums: Tensor, sources: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
         """Results from averages."""
@@ -198,13 +222,13 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         sources, targets = pos if isinstance(pos, tuple) else (pos, pos)
         check_quadrature(quadrature, sources)
         if self.backend == "reference":
-            edges = _edges(edge_index, sources.shape[0], targets.shape[0])
+            edges = as_edge_index(edge_index, sources.shape[0], targets.shape[0])
             return weighted_edges(self._weights(sources, targets, edges), edges, targets.shape[0], quadrature)
-        graph, order = _sorted(edge_index, sources.shape[0], targets.shape[0])
+        graph, order = as_neighborhood(edge_index, sources.shape[0], targets.shape[0])
         weights = weighted_edges(
             self._weights(sources, targets, graph), graph.edge_index, graph.num_targets, quadrature
         )
-        return _in_caller_order(edge_index, graph, order, weights)[1]
+        return in_caller_order(edge_index, graph, order, weights)[1]
 
     def _goes_in_parts(self, graph: Neighborhood) -> bool:
         """Whether the layer takes some targets after others."""
@@ -259,37 +283,3 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value.in_channels}, {self.value.out_channels}, heads={self.value.heads})"
-
-
-def _in_caller_order(
-    edge_index: Tensor | Neighborhood, graph: Neighborhood, order: Tensor | None, weights: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Edges and their weights in the order that the caller gave the edges in."""
-    if order is None:
-        return graph.edge_index, weights
-    return cast(Tensor, edge_index), torch.empty_like(weights).index_copy(0, order, weights)
-
-
-def _edges(edge_index: Tensor | Neighborhood, num_sources: int, num_targets: int) -> Tensor:
-    """PyG's form of a graph, in the order of the caller: PyG's masks of edges have that order."""
-    if isinstance(edge_index, Neighborhood):
-        return _checked(edge_index, num_sources, num_targets).edge_index
-    check_edge_index(edge_index, num_sources, num_targets)
-    return edge_index
-
-
-def _sorted(
-    edge_index: Tensor | Neighborhood, num_sources: int, num_targets: int
-) -> tuple[Neighborhood, Tensor | None]:
-    if isinstance(edge_index, Neighborhood):
-        return _checked(edge_index, num_sources, num_targets), None
-    return Neighborhood.from_edge_index(edge_index, num_sources, num_targets)
-
-
-def _checked(graph: Neighborhood, num_sources: int, num_targets: int) -> Neighborhood:
-    if graph.num_sources != num_sources or graph.num_targets != num_targets:
-        raise ValueError(
-            f"Expected a neighborhood from {num_sources} sources to {num_targets} targets, as the positions are "
-            f"(got {graph.num_sources} to {graph.num_targets})"
-        )
-    return graph

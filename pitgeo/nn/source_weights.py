@@ -39,14 +39,25 @@ def check_quadrature(quadrature: Tensor | None, sources: Tensor) -> None:
 
 def domain_averages(average: Callable[..., Tensor], value: Tensor, heads: int, quadrature: Tensor | None) -> Tensor:
     """Averages over the domain: the average of ``w v`` over points, divided by that of ``w``; zeros without sources."""
+    return domain_means(average(domain_values(value, heads, quadrature)), heads, quadrature, value.dtype)
+
+
+def domain_values(value: Tensor, heads: int, quadrature: Tensor | None) -> Tensor:
+    """What is averaged over points: ``w v`` and ``w`` of each head; the values themselves without weights."""
     if quadrature is None:
-        return average(value)
+        return value
     by_head = at_least_single(value).unflatten(-1, (heads, -1))
     weight = quadrature.to(by_head.dtype).view(-1, 1, 1)
-    by_head = torch.cat([by_head * weight, weight.expand(*by_head.shape[:-1], 1)], -1)
-    sums = average(by_head.flatten(-2)).unflatten(-1, (heads, -1))
+    return torch.cat([by_head * weight, weight.expand(*by_head.shape[:-1], 1)], -1).flatten(-2)
+
+
+def domain_means(sums: Tensor, heads: int, quadrature: Tensor | None, dtype: torch.dtype) -> Tensor:
+    """Averages over the domain from those of :func:`domain_values` over points."""
+    if quadrature is None:
+        return sums.to(dtype)
+    sums = sums.unflatten(-1, (heads, -1))
     means: Tensor = sums[..., :-1] / sums[..., -1:].clamp(min=torch.finfo(sums.dtype).tiny)
-    return means.flatten(-2).to(value.dtype)
+    return means.flatten(-2).to(dtype)
 
 
 def weighted_edges(weights: Tensor, edges: Tensor, num_targets: int, quadrature: Tensor | None) -> Tensor:

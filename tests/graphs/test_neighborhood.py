@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from pitgeo.graphs import neighborhood
 from pitgeo.graphs.neighborhood import Neighborhood
 
 
@@ -53,3 +54,23 @@ def test_no_padding_where_none_is_needed_or_too_much_would_be(degree, width):
     graph = Neighborhood(torch.zeros(sum(degree), dtype=torch.int32), torch.tensor(degree, dtype=torch.int32), 1)
     padded, absent = graph.padded
     assert padded is graph and absent is None and graph.width == width
+
+
+def test_ranges_of_sources_are_the_whole(monkeypatch):
+    monkeypatch.setattr(neighborhood, "SOURCES_AT_ONCE", 4)
+    monkeypatch.setattr(neighborhood, "_EDGES_AT_ONCE", 5)
+    degree = torch.tensor([3, 0, 7, 1, 0, 6])
+    index = torch.cat([torch.randperm(11)[:count].sort().values for count in degree.tolist()])
+    graph, found = Neighborhood(index, degree, 11), []
+    for columns, part in graph.source_parts():
+        assert part.num_targets == 6 and part.num_sources == columns.stop - columns.start <= 4
+        found.append(part.edge_index + torch.tensor([[columns.start], [0]]))
+    edges = torch.cat(found, 1)
+    assert torch.equal(edges[:, edges[1].argsort(stable=True)], graph.edge_index)
+
+
+def test_sources_that_do_not_ascend_have_no_ranges():
+    graph = Neighborhood(torch.tensor([0, 2, 1]), torch.tensor([1, 2]), 3)
+    assert graph.source_cuts is None
+    with pytest.raises(ValueError, match="ascending"):
+        list(graph.source_parts())

@@ -18,6 +18,7 @@ from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.graphs.neighbors import knn, quantile, radius
 from pitgeo.nn import PositionAttention
 from pitgeo.nn import position_attention as module
+from pitgeo.nn.kernels import source_parts
 from pitgeo.testing import (
     assert_linear_in_values,
     assert_permutation_equivariant,
@@ -131,6 +132,40 @@ def test_padded_graphs_give_what_the_others_give(monkeypatch, moments, period, s
     for others in found[1:]:
         for mine, theirs in zip(found[0], others, strict=False):
             assert float((mine - theirs).detach().abs().max()) <= tolerance * (1 + float(theirs.detach().abs().max()))
+
+
+@pytest.mark.parametrize("moments", [0, 2])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_without_gradients_few_targets_take_some_sources_after_others(monkeypatch, moments, shared, weighted, dtype):
+    made = layer(4, 8, heads=2, metric=Metric((1.0, 0.0)), moments=moments, moments_about="mean", dtype=dtype)
+    made.scale.raw.data.mul_(3)
+    sources, targets = torch.rand(200, 2, dtype=dtype), torch.rand(6, 2, dtype=dtype)
+    x = torch.rand(*((3,) if shared else ()), 200, 4, dtype=dtype)
+    edges = quantile(targets, sources, 0.3, made.metric).edge_index
+    graph, _ = Neighborhood.from_edge_index(edges[:, edges[1] != 2], 200, 6)  # a target has none
+    quadrature = torch.rand(200) + 0.5 if weighted else None
+    whole = made(x, (sources, targets), graph, quadrature=quadrature)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = made(x, (sources, targets), graph, quadrature=quadrature)
+    calls, original = [], module.attention_by_sources
+    monkeypatch.setattr(module, "attention_by_sources", lambda *given: calls.append(1) or original(*given))
+    monkeypatch.setattr(module, "_EDGES_AT_ONCE", 100)
+    monkeypatch.setattr(neighborhood, "SOURCES_AT_ONCE", 70)
+    monkeypatch.setattr(source_parts, "SOURCES_AT_ONCE", 70)
+    monkeypatch.setattr(source_parts, "_FEWEST", 5)
+    with torch.no_grad():
+        parts = made(x, (sources, targets), graph, quadrature=quadrature)
+        with torch.autocast("cpu", torch.bfloat16):
+            again = made(x, (sources, targets), graph, quadrature=quadrature)
+        assert len(calls) == 2
+        backwards = graph.edge_index.flip(1)  # sources do not ascend: some targets after others
+        assert torch.allclose(made(x, (sources, targets), backwards, quadrature=quadrature), whole, atol=1e-4)
+        assert len(calls) == 2
+    assert parts.dtype == whole.dtype and torch.allclose(parts, whole, atol=1e-12 if dtype == torch.float64 else 2e-5)
+    assert again.dtype == rounded.dtype and torch.allclose(again.float(), rounded.float(), atol=0.05)
+    assert torch.equal(parts[..., 2, :], torch.zeros_like(parts[..., 2, :]))
 
 
 def test_edge_index_in_any_order_is_as_good_as_a_neighborhood():

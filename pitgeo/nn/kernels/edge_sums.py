@@ -87,17 +87,17 @@ def softmax(
     if width:
         distance = squared_distance.view(-1, 1, width)
         excess = distance - distance.amin(2, keepdim=True)
-        weights = _exponentials_(excess * -scale.clamp(min=_SMALLEST).view(-1, 1))  # padding is infinitely far
+        weights = exponentials_(excess * -scale.clamp(min=_SMALLEST).view(-1, 1))  # padding is infinitely far
         return weights.div_(weights.sum(2, keepdim=True)), excess
     excess = squared_distance - segment_minima(squared_distance, pointer).index_select(0, target)
     weights = excess.new_empty(len(scale), len(excess))
     for row, steepness in zip(weights, scale, strict=True):  # one head at a time: its row may fit into a cache
-        _exponentials_(torch.mul(excess, -steepness, out=row))
+        exponentials_(torch.mul(excess, -steepness, out=row))
         row.div_(segment_sums(row, pointer).index_select(0, target))
     return weights, excess
 
 
-def _exponentials_(logits: Tensor) -> Tensor:
+def exponentials_(logits: Tensor) -> Tensor:
     """Their exponentials, in place; no exponential becomes a denormal number on the way to zero."""
     return threshold(logits.clamp_(min=_LOWEST).exp_(), _SMALLEST, 0.0, inplace=True)
 
