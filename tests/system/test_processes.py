@@ -61,7 +61,7 @@ def test_neighbour_search_has_as_many_threads_as_torch(threads, monkeypatch):
     torch.set_num_threads(threads)
     try:
         points = torch.rand(5000, 2)
-        neighbors.knn(points, points, 12)
+        neighbors.knn(points, points, 14)
         neighbors.spacing(points)
     finally:
         torch.set_num_threads(before)
