@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of 
 from benchmarks.speed import WORKS, Settings, format_speed, run_speed
 from benchmarks.speed.attention_forms import attention_forms
 from benchmarks.speed.large_files import format_large_files, run_large_files
+from benchmarks.speed.mesh_folder import format_mesh_folder, run_mesh_folder
 from benchmarks.speed.profile import format_profile, run_profile
 from benchmarks.speed.table import NETWORKS
 from pitgeo.system.memory import keep_memory
@@ -41,6 +42,9 @@ if __name__ == "__main__":
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
     )
     parser.add_argument(
+        "--mesh-files", type=int, metavar="FILES", help="number of small mesh files to read and train on instead"
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change that prediction's model"
     )
     parser.add_argument("--output", type=Path, default=Path("runs/speed"), metavar="DIR")
@@ -55,6 +59,8 @@ if __name__ == "__main__":
             if options.keep_memory:
                 keep_memory()
             print(attention_forms(repeat=max(options.repeat, 10), seed=options.seed))
+        elif options.mesh_files:
+            print(format_mesh_folder(run_mesh_folder(options.output, options.mesh_files)))
         elif options.predict_points:
             sizes, settings = options.predict_points, options.set
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))

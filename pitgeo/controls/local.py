@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from sklearn.ensemble import HistGradientBoostingRegressor
 from torch import Tensor
 
 from pitgeo.controls.control import Control
@@ -34,6 +33,8 @@ class LocalRegression(Control):
         Raises:
             ValueError: If there are too many target channels.
         """
+        from sklearn.ensemble import HistGradientBoostingRegressor  # which takes long to load
+
         channels = training.samples[0].y.shape[1]
         if channels > CHANNELS:
             raise ValueError(f"Expected at most {CHANNELS} target channels (got {channels})")

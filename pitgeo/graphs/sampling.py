@@ -57,8 +57,9 @@ def farthest_points(pos: Tensor, number: int, metric: Metric | None = None) -> T
         order[0], order[start] = start, 0  # sampling starts from the first
         swapped = torch.tensor([0, start], device=points.device)
         points = points.index_copy(0, swapped, points[swapped.flip(0)])
-        in_boxes = len(points) >= MANY and points.device.type == "cpu"
-        sample = _farthest_in_boxes if in_boxes else _farthest_one_by_one
+        sample = _farthest_one_by_one
+        if points.device.type == "cpu":
+            sample = _farthest_in_boxes if len(points) >= MANY else _farthest_in_numpy
         chosen = order[sample(points, number)]
     taken = torch.zeros(len(points), dtype=torch.bool, device=points.device)
     taken[chosen] = True
@@ -97,6 +98,18 @@ def _farthest_one_by_one(points: Tensor, number: int) -> Tensor:
         nearest = torch.minimum(nearest, squared_distance)
         chosen[place] = nearest.argmax()
     return chosen
+
+
+def _farthest_in_numpy(points: Tensor, number: int) -> Tensor:
+    """The same points; for few of them, calls of torch take most of the time."""
+    axes = np.ascontiguousarray(points.numpy().T)
+    chosen = [0]
+    nearest, difference = np.full(len(points), np.inf), np.empty_like(axes)
+    for _ in range(number - 1):
+        np.subtract(axes, axes[:, chosen[-1], None], out=difference)
+        np.minimum(nearest, np.square(difference, out=difference).sum(0), out=nearest)
+        chosen.append(int(nearest.argmax()))
+    return torch.tensor(chosen)
 
 
 @functools.cache

@@ -36,6 +36,8 @@ def test_many_points_are_sampled_like_few(dimension, dtype, monkeypatch):
     clouds = [torch.rand(500, dimension, dtype=dtype), grid, torch.rand(50, dimension, dtype=dtype).repeat(4, 1)]
     clouds += [grid[torch.randperm(len(grid))] for _ in range(5)]  # ties, the first point among them
     few = [farthest_points(points, 70) for points in clouds]
+    for points in clouds:
+        assert torch.equal(sampling._farthest_in_numpy(points, 70), sampling._farthest_one_by_one(points, 70))
     calls, original = [], sampling._farthest_in_boxes
     monkeypatch.setattr(sampling, "_farthest_in_boxes", lambda *given: calls.append(1) or original(*given))
     monkeypatch.setattr(sampling, "MANY", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -175,17 +176,12 @@ def _count(part: Part, total: int, left: int, key: str) -> int:
     return count
 
 
+_LETTERS = re.compile(r"([0-9]+)|(.)", re.DOTALL)
+
+
 def _natural(path: Path) -> tuple[str, tuple[tuple[int, str], ...]]:
     """Orders ``case_2`` before ``case_10``."""
-    parts, digits = [], ""
-    for letter in path.name + "\0":
-        if letter.isdigit() and letter.isascii():
-            digits += letter
-            continue
-        if digits:
-            parts.append((int(digits), ""))
-            digits = ""
-        parts.append((-1, letter))
+    parts = [(int(digits), "") if digits else (-1, letter) for digits, letter in _LETTERS.findall(path.name + "\0")]
     return str(path.parent), tuple(parts)
 
 
