@@ -5,21 +5,19 @@ from __future__ import annotations
 import logging
 import statistics
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks import machine_line
+from benchmarks import machine_line, origin
 from benchmarks.speed.measure import measure
 from benchmarks.speed.networks import darcy2d
 from benchmarks.speed.works import network_step
 from pitgeo.evaluation import plots
-from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.evaluation.evaluation import write_json
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.system.machine import machine
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +54,7 @@ def run_cost(output: Path, resolutions: Sequence[int] = RESOLUTIONS, repeat: int
     points, times = ([row[key] for row in rows] for key in ("points", "step_seconds"))
     exponent = float(np.polyfit(np.log(points), np.log(times), 1)[0])
     result = {
-        "study": "cost", "rows": rows, "exponent": exponent, "threads": torch.get_num_threads(), "machine": machine(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions(),
+        "study": "cost", "rows": rows, "exponent": exponent, "threads": torch.get_num_threads(), **origin()
     }  # fmt: skip
     output.mkdir(parents=True, exist_ok=True)
     curves = {"PiT, Darcy2D": (points, times), "linear": (points, [times[-1] * n / points[-1] for n in points])}

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks import origin
 from benchmarks.paper.summary import draw, format_study
 from benchmarks.paper.table import Study
-from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.evaluation.evaluation import write_json
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.system.machine import machine
 from pitgeo.workflows.compare.entry import Entry
 from pitgeo.workflows.compare.harness import Harness
 from pitgeo.workflows.compare.settings import Settings
@@ -66,9 +65,7 @@ def run_study(
         "threads": settings.threads,
         "overrides": list(settings.overrides),
         "runs": rows,
-        "machine": machine(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "versions": versions(),
+        **origin(),
     }
     write_json(output / f"{name}.json", result)
     write_atomic(output / f"{name}.csv", _csv(rows).encode())

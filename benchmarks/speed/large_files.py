@@ -13,23 +13,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks import environment, machine_line
+from benchmarks import environment, machine_line, origin
 from benchmarks.speed.measure import peak_mb
 from pitgeo.config.config import parse_config
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
-from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.evaluation.evaluation import write_json
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.prediction import predictor as predict
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.system.machine import machine
 from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
 from pitgeo.workflows.run import new_module
@@ -76,8 +74,7 @@ def run_large_files(
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
             rows.append(json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8")))
     result = {
-        "rows": rows, "threads": threads, "settings": list(settings), "chunk": predict.CHUNK, "machine": machine(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions(),
+        "rows": rows, "threads": threads, "settings": list(settings), "chunk": predict.CHUNK, **origin()
     }  # fmt: skip
     output.mkdir(parents=True, exist_ok=True)
     write_json(output / "large_files.json", result)

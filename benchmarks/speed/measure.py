@@ -15,18 +15,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
-from benchmarks import environment
+from benchmarks import environment, origin, run_python
 from benchmarks.speed.table import GROWING, WORKS
-from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.evaluation.evaluation import write_json
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.system.machine import machine
 from pitgeo.system.threads import SPINS
 
 log = logging.getLogger(__name__)
@@ -110,9 +108,7 @@ def run_speed(names: Sequence[str], output: Path, settings: Settings, progress: 
                 "title": WORKS[name].title,
                 "settings": asdict(settings),
                 "ways": {way: _summary(measured) for way, measured in runs.items()},
-                "machine": machine(),
-                "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                "versions": versions(),
+                **origin(),
             }
             result = {"works": {work: known[work] for work in WORKS if work in known}}
             write_json(path, result)  # after every work, so that finished ones are kept
@@ -194,16 +190,13 @@ def _in_process(name: str, way: str, settings: Settings) -> dict[str, Any]:
     variables = environment() | ({} if settings.spin else {"GOMP_SPINCOUNT": SPINS})
     library = settings.before if way == _BEFORE else None
     done_by = way if library is None else next(iter(WORKS[name].ways))
-    command = [sys.executable, "-m", "benchmarks.speed", name, done_by, *map(str, numbers), settings.device]
+    command = ["-m", "benchmarks.speed", name, done_by, *map(str, numbers), settings.device]
     command += ["--keep-memory"] if settings.keep_memory else []
     with _busy(settings.busy), tempfile.TemporaryDirectory() as folder:
         if library is not None:  # Python looks in the folder that it starts in before all others
             (Path(folder) / "pitgeo").symlink_to(Path(library, "pitgeo").resolve())
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, cwd=folder)
-    if done.returncode:
-        last = "\n".join(done.stderr.strip().splitlines()[-3:])
-        raise RuntimeError(f"Expected {name!r} to be measured with {way!r} (got exit status {done.returncode}: {last})")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        printed = run_python(command, f"{name!r} to be measured with {way!r}", variables, folder)
+    result: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return result
 
 

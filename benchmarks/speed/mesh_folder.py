@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.spatial import Delaunay
 
-from benchmarks import environment, machine_line
+from benchmarks import machine_line, origin, run_python
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +37,8 @@ def run_mesh_folder(output: Path, files: int = FILES) -> dict[str, Any]:
     """
     import torch
 
-    from pitgeo.evaluation.evaluation import versions, write_json
+    from pitgeo.evaluation.evaluation import write_json
     from pitgeo.system.atomic_files import write_atomic
-    from pitgeo.system.machine import machine
 
     result: dict[str, Any] = {"files": files, "threads": torch.get_num_threads()}
     with tempfile.TemporaryDirectory() as name:
@@ -49,9 +46,7 @@ def run_mesh_folder(output: Path, files: int = FILES) -> dict[str, Any]:
         write_plates(folder, files)
         result["reading"] = [_in_process("read", folder, str(count)) for count in PROCESSES]
         result["training"] = {step: _in_process("train", folder) for step in STEPS}
-    result |= {
-        "machine": machine(), "date": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions()
-    }  # fmt: skip
+    result |= origin()
     output.mkdir(parents=True, exist_ok=True)
     write_json(output / "mesh_folder.json", result)
     write_atomic(output / "mesh_folder.md", format_mesh_folder(result).encode())
@@ -188,8 +183,8 @@ def _config(folder: Path, cache: str, processes: int) -> Any:
 def _in_process(step: str, folder: Path, *given: str) -> dict[str, Any]:
     log.info("%s %s", step, " ".join(given))
     result = folder / "measured.json"
-    command = [sys.executable, "-m", __name__, step, str(folder), *(given or [repr(time.time())])]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+    command = ["-m", __name__, step, str(folder), *(given or [repr(time.time())])]
+    run_python(command, f"the step {step!r} on many mesh files to be measured")
     found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
     return found
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from benchmarks import machine_line
+from benchmarks import machine_line, origin
 from benchmarks.speed.measure import measure
 from benchmarks.speed.operations import machine_rates, training_operations
 from benchmarks.speed.table import NETWORKS
 from benchmarks.speed.works import network_step
-from pitgeo.evaluation.evaluation import versions, write_json
+from pitgeo.evaluation.evaluation import write_json
 from pitgeo.system.atomic_files import write_atomic
-from pitgeo.system.machine import machine
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matrix products", ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")),
@@ -80,9 +78,7 @@ def run_profile(name: str, output: Path, repeat: int = 5, seed: int = 0) -> dict
         "operators": [vars(operator) for operator in sorted(operators, key=lambda item: -item.seconds)[:15]],
         "threads": torch.get_num_threads(),
         "seed": seed,
-        "machine": machine(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "versions": versions(),
+        **origin(),
     }
     output.mkdir(parents=True, exist_ok=True)
     write_json(output / f"profile_{name}.json", result)
