@@ -90,7 +90,7 @@ def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:
         sample = samples[number]
         steps = sample.y.shape[1] // len(module.typical)
         groups = None if module.groups is None else [*module.groups] * steps
-        rests = at_rest(sample.y, module.typical.cpu().repeat(steps), groups)
+        rests = at_rest(sample.y, module.typical.repeat(steps), groups)
         for label, is_at_rest in zip(labels, rests.tolist(), strict=True):
             if is_at_rest:
                 at_rest_in.setdefault(label, []).append(int(sample.get("sample_id", number)))

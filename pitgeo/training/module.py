@@ -56,7 +56,6 @@ class OperatorModule(LightningModule):
     """
 
     sizes: Tensor
-    variation: Tensor
     share: Tensor
 
     def __init__(
@@ -85,7 +84,7 @@ class OperatorModule(LightningModule):
         self.metadata = metadata or {}
         self.groups = _groups(self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
-        self.register_buffer("variation", self._variation(), persistent=False)
+        self.variation = self._variation()
         self.control = control
         if control is not None:
             self.register_buffer("share", torch.ones(()))
@@ -233,9 +232,7 @@ class OperatorModule(LightningModule):
         if isinstance(stored, ErrorSizes) and stored.rows is rows:
             return stored
         device = batch.y.device
-        floor, typical, variation = (
-            None if sizes is None else sizes.to(device) for sizes in (self.floor, self.typical, self.variation)
-        )
+        floor, typical = (None if sizes is None else sizes.to(device) for sizes in (self.floor, self.typical))
         return ErrorSizes.of(
             batch.y,
             None if batch.y.dim() == 3 else batch.points("output")[1],
@@ -246,7 +243,7 @@ class OperatorModule(LightningModule):
             self.groups,
             rows,
             typical,
-            None if variation is None or not len(variation) else variation.double() * root_counts(batch),
+            None if self.variation is None else self.variation.to(device).double() * root_counts(batch),
         )
 
     def _query_rows(self, batch: PointData) -> Tensor | None:
@@ -259,11 +256,11 @@ class OperatorModule(LightningModule):
     def _check_finite(self, loss: Tensor, batch: PointData, step: int) -> None:
         check_loss(loss, batch, f"step {step} of {self.steps} (epoch {self.current_epoch + 1})")
 
-    def _variation(self) -> Tensor:
-        """What the loss divides the error of every channel by; none where it is relative to the target itself."""
+    def _variation(self) -> Tensor | None:
+        """What the loss divides the error of every channel by; ``None`` where it is relative to the target itself."""
         loss = self.training_config.loss
         if not LOSSES[loss].by_variation:
-            return torch.zeros(0)
+            return None
         if self.metadata.get("reference") is None:
             raise ValueError(
                 f"Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
@@ -284,7 +281,7 @@ class OperatorModule(LightningModule):
     def typical(self) -> Tensor | None:
         """Typical size of every channel, to which errors of samples at rest are relative; ``None`` if none is known."""
         sizes = self.metadata.get("typical")
-        return None if sizes is None else torch.tensor(sizes, dtype=torch.float64, device=self.sizes.device)
+        return None if sizes is None else torch.tensor(sizes, dtype=torch.float64)  # on the CPU, as batches are
 
 
 def _groups(metadata: dict[str, Any]) -> tuple[int, ...] | None:
