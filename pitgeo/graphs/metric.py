@@ -88,8 +88,7 @@ class Metric:
                 difference = (targets[:, axis].unsqueeze(1) - there.view(-1, target)).flatten()
             else:
                 difference = targets[:, axis].index_select(0, target) - there
-            if length > 0:
-                difference = difference - length * torch.round(difference / length)
+            difference = shortest(difference, length)
             total = torch.addcmul(total, difference, difference)
         return total / self.divisor
 
@@ -99,3 +98,8 @@ class Metric:
             raise ValueError(
                 f"Expected 'period' to have one entry per axis of {dimension}-dimensional positions (got {self.period})"
             )
+
+
+def shortest(difference: Tensor, period: float) -> Tensor:
+    """Differences of coordinates along one axis, the shortest way round if it repeats, with a period above 0."""
+    return difference if period == 0 else difference - period * torch.round(difference / period)

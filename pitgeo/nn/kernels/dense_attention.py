@@ -20,7 +20,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from pitgeo.graphs.metric import Metric
+from pitgeo.graphs.metric import Metric, shortest
 
 _LOWEST = {torch.float32: -72.0, torch.float64: -144.0}  # its power of two is far below rounding and above denormal
 _PAIRS_AT_ONCE = 2**20  # weights of a block: 4 MB in single precision
@@ -108,9 +108,7 @@ def _squared_distance(pos: Tensor, rows: slice, period: Sequence[float]) -> Tens
     """Squared distances ``[B, rows, N]`` by one axis after the other, which moves less memory."""
     total: Tensor | None = None
     for coordinate, length in zip(pos.unbind(-1), period, strict=True):
-        difference = coordinate[:, rows].unsqueeze(-1) - coordinate.unsqueeze(-2)
-        if length > 0:
-            difference -= (difference / length).round_().mul_(length)
+        difference = shortest(coordinate[:, rows].unsqueeze(-1) - coordinate.unsqueeze(-2), length)
         total = difference.square_() if total is None else total.addcmul_(difference, difference)
     return cast(Tensor, total)
 

@@ -60,9 +60,15 @@ def graph_tensors(value: Tensor, graph: Neighborhood) -> tuple[Tensor, ...]:
 
     Only the gradient of the values needs the last three; they are empty if it is not computed.
     """
+    return graph.source, graph.target, graph.pointer, *order_by_source(value, graph)
+
+
+def order_by_source(value: Tensor, graph: Neighborhood) -> tuple[Tensor, Tensor, Tensor]:
+    """What :attr:`Neighborhood.by_source` has, where the values have a gradient, which needs it; else it is empty."""
+    if value.requires_grad and torch.is_grad_enabled():
+        return graph.by_source
     empty = graph.pointer[:0]
-    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (empty, empty, empty)
-    return graph.source, graph.target, graph.pointer, *by_source
+    return empty, empty, empty
 
 
 def message_softmax(squared_distance: Tensor, scale: Tensor, target: Tensor, num_targets: int) -> Tensor:

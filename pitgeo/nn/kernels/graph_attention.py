@@ -27,6 +27,7 @@ from pitgeo.nn.kernels.edge_sums import (
     head_sums,
     index_type,
     known_width,
+    order_by_source,
     softmax,
     sums_at_sources,
 )
@@ -43,9 +44,8 @@ def graph_attention(value: Tensor, squared_distance: Tensor, scale: Tensor, grap
         graph: The sources of every target.
     """
     samples = value if value.dim() == 3 else value.unsqueeze(0)
-    width, none = known_width(graph), graph.pointer[:0]
-    target = none if width else graph.target
-    by_source = graph.by_source if value.requires_grad and torch.is_grad_enabled() else (none, none, none)
+    width, by_source = known_width(graph), order_by_source(value, graph)
+    target = graph.pointer[:0] if width else graph.target
     out = _attention(samples, squared_distance, scale, graph.index, target, graph.pointer, *by_source, width)[0]
     return cast(Tensor, out if value.dim() == 3 else out.squeeze(0))
 
