@@ -1,5 +1,7 @@
 """The compiler takes layers and model whole, without a break, and gives what they give."""
 
+import os
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +17,9 @@ from pitgeo.nn import Body, GlobalPositionAttention, PiT, PositionAttention
 from pitgeo.nn.kernels import edge_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
+needs_cpp = pytest.mark.skipif(
+    shutil.which(os.environ.get("CXX", "g++")) is None, reason="torch's default backend calls a C++ compiler"
+)
 
 GRAPHS = AttentionGraphs(encoder=0.1, decoder=0.2)
 PREPARE = Compose((LatentMesh("farthest", ratio=0.3), GRAPHS))
@@ -149,6 +154,7 @@ def test_forms_in_compiled_code_change_only_when_they_must():
     assert made.degree < first
 
 
+@needs_cpp
 @pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
 def test_the_default_backend_compiles_to_the_same():
     made = PositionAttention(4, 8, heads=2)
@@ -158,6 +164,7 @@ def test_the_default_backend_compiles_to_the_same():
         assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, graph), made(x, pos, graph), atol=1e-6)
 
 
+@needs_cpp
 @pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
 def test_the_default_backend_differentiates_an_expansion():
     """Terms chosen by their numbers gave code that wrote where it must not: in a process of its own, lest all end."""
