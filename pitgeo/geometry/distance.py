@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pitgeo.geometry.cylinders import Cylinders, squared_bounds
 from pitgeo.geometry.grid import solid
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh.vtk.pyvista_extra import pyvista
 
-PAIRS = 1_000_000  # of a point and a simplex, at once
+QUERIES = 256  # looked at together
+PAIRS = 2**18  # of a point and a cylinder or a simplex, at once
 
 
 def distance_to(
@@ -19,8 +21,9 @@ def distance_to(
 ) -> NDArray[np.float64]:
     """Euclidean distance from each query ``[Q, D]`` to the nearest of the pieces, ``[Q]``.
 
-    Simplices of about one size share a tree of their centers: the one whose center is nearest bounds the distance from
-    above, so that only those within that distance and the radius of the largest have to be looked at.
+    Groups of simplices lie within :class:`pitgeo.geometry.cylinders.Cylinders`. Queries near each other look at these
+    together, from groups of groups down to simplices: a group is left out that is farther from each of them than some
+    simplex. The time grows linearly with the queries, unless many simplices are about equally far from most of them.
 
     Args:
         queries: Where to take the distance.
@@ -29,16 +32,19 @@ def distance_to(
     """
     queries, points = solid(queries), solid(points)
     best = np.full(len(queries), np.inf)
-    for width in (1, 2, 3):
-        simplices = _simplices(points, pieces, width)
+    order = np.asarray(kd_tree(queries).indices) if len(queries) > QUERIES else np.arange(len(queries))
+    parts = [order[start : start + QUERIES] for start in range(0, len(order), QUERIES)]
+    corner = np.zeros(len(points), bool)
+    for width in (3, 2, 1):
+        simplices = np.unique(np.sort(_simplices(points, pieces, width), 1), axis=0)
+        if width == 1:  # where a corner of a triangle or segment is, that is as near
+            simplices = simplices[~corner[simplices[:, 0]]]
+        corner[simplices] = True
         if len(simplices):
-            corners = points[np.unique(np.sort(simplices, 1), axis=0)]  # [simplices, width, 3]
-            centers = corners.mean(1)
-            radii = np.sqrt(((corners - centers[:, None]) ** 2).sum(2).max(1))
-            classes = np.frexp(np.maximum(radii, radii.max() * 2.0**-20))[1]
-            for number in np.unique(classes)[::-1]:
-                members = classes == number
-                _lower(best, queries, corners[members], centers[members], radii[members])
+            corners = points[simplices]
+            cylinders = Cylinders(corners)
+            for part in parts:
+                _lower(best, part, queries, corners, cylinders)
     return best
 
 
@@ -56,36 +62,45 @@ def _simplices(points: NDArray[np.float64], pieces: Sequence[NDArray[np.int64]],
 
 def _lower(
     best: NDArray[np.float64],
+    rows: NDArray[np.int64],
     queries: NDArray[np.float64],
     corners: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    radii: NDArray[np.float64],
+    cylinders: Cylinders,
 ) -> None:
-    """Lower the distances found so far where one of these simplices is nearer."""
-    largest = float(radii.max())
-    tree = kd_tree(centers)
-    near, nearest = (np.asarray(found) for found in tree.query(queries))
-    rows = np.flatnonzero(near - largest < best)
-    best[rows] = np.minimum(best[rows], _simplex_distance(queries[rows], corners[nearest[rows]]))
-    if largest == 0.0:  # points
-        return
-    rows = rows[np.argsort(best[rows])]
-    reach = best[rows] + largest
-    normals = _unit_normals(corners) if corners.shape[1] == 3 else None
-    counts = np.asarray(tree.query_ball_point(queries[rows], reach, return_length=True))
-    step = np.stack([np.cumsum(counts) // PAIRS, np.log(reach) // np.log(1.2)])  # few pairs, of about one reach
-    for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(step).any(0)) + 1):
-        some = kd_tree(queries[rows[part]])
-        pairs = some.sparse_distance_matrix(tree, reach[part].max(initial=0.0), output_type="ndarray")
-        query, which, gap = rows[part][pairs["i"]], pairs["j"], pairs["v"]
-        near_enough = gap - radii[which] < best[query]
-        query, which, gap = query[near_enough], which[near_enough], gap[near_enough]
-        if normals is not None:  # the triangle lies in a disk, to which the distance is easy and no larger
-            height = _dot(queries[query] - centers[which], normals[which])
-            beside = np.sqrt(np.maximum(gap**2 - height**2, 0.0)) - radii[which]
-            near_enough = height**2 + np.maximum(beside, 0.0) ** 2 < best[query] ** 2
-            query, which = query[near_enough], which[near_enough]
-        np.minimum.at(best, query, _simplex_distance(queries[query], corners[which]))
+    """Lower the distances found so far of some queries near each other, where one of the simplices is nearer."""
+    todo = [(rows, best[rows] ** 2, 0, np.arange(len(cylinders.levels[0])))]
+    while todo:
+        rows, bound, level, near = todo.pop()
+        if len(rows) > 1 and len(rows) * len(near) > PAIRS:
+            middle = len(rows) // 2
+            todo += [(rows[half], bound[half], level, near) for half in (slice(middle), slice(middle, None))]
+            continue
+        least, most, rounding = squared_bounds(queries[rows], cylinders.levels[level][near])
+        bound = np.minimum(bound, most)
+        inside = least <= bound[:, None] + rounding
+        if level < len(cylinders.members):
+            near = cylinders.members[level][near[inside.any(0)]].ravel()
+            todo.append((rows, bound, level + 1, near[near >= 0]))
+            continue
+        first = least.argmin(1)
+        _lower_pairs(best, rows, near[first], queries, corners)
+        inside &= least <= best[rows, None] ** 2 + rounding
+        inside[np.arange(len(rows)), first] = False
+        query, which = np.nonzero(inside)
+        for start in range(0, len(query), PAIRS):
+            some = slice(start, start + PAIRS)
+            _lower_pairs(best, rows[query[some]], near[which[some]], queries, corners)
+
+
+def _lower_pairs(
+    best: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    which: NDArray[np.int64],
+    queries: NDArray[np.float64],
+    corners: NDArray[np.float64],
+) -> None:
+    """The same for pairs of a query and a simplex."""
+    np.minimum.at(best, rows, _simplex_distance(queries[rows], corners[which]))
 
 
 def _simplex_distance(queries: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,13 +125,6 @@ def _simplex_distance(queries: NDArray[np.float64], corners: NDArray[np.float64]
     sides = [_simplex_distance(queries[rest], corners[rest][:, side]) for side in ([0, 1], [1, 2], [2, 0])]
     distance[rest] = np.minimum.reduce(sides)
     return distance
-
-
-def _unit_normals(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit normals of triangles; zero where a triangle has no area."""
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.sqrt(_dot(normals, normals))[:, None]
-    return np.asarray(normals / np.where(lengths > 0, lengths, 1.0))
 
 
 def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:

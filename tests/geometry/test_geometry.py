@@ -8,7 +8,6 @@ import pytest
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.geometry import GEOMETRY, geometry_components, geometry_values, grid_of, is_geometry
-from pitgeo.geometry.distance import distance_to
 from pitgeo.mesh import Mesh, centroids, read_mesh
 from pitgeo.mesh.cell_types import SHAPES, base
 
@@ -128,26 +127,6 @@ def test_distance_in_a_disk_of_quadratic_triangles_converges():
         errors.append(np.abs(distance - (1 - np.linalg.norm(points, axis=1))).max())
         assert (distance[: 2 * n] < 1e-15).all()
     assert errors[1] < 2e-3 and 3.8 < errors[0] / errors[1] < 4.2
-
-
-def test_distance_to_triangles_is_that_of_vtk():
-    surface = pyvista.ParametricEllipsoid(1.0, 0.6, 0.02, u_res=24, v_res=14).triangulate().clean()
-    points, faces = np.asarray(surface.points, np.float64), surface.faces.reshape(-1, 4)[:, 1:]
-    queries = RANDOM.normal(size=(300, 3))
-    surface = pyvista.PolyData(points, surface.faces)
-    _, nearest = surface.find_closest_cell(queries, return_closest_point=True)
-    assert np.allclose(distance_to(queries, points, [faces]), np.linalg.norm(nearest - queries, axis=1), atol=1e-12)
-
-
-def test_distance_with_triangles_of_every_size_is_that_to_all_of_them():
-    corners = RANDOM.normal(size=(80, 1, 3)) + RANDOM.normal(size=(80, 3, 3)) * 10.0 ** RANDOM.uniform(
-        -7, 1, (80, 1, 1)
-    )
-    corners[0, 1] = corners[0, 2]  # of no area
-    points, faces = corners.reshape(-1, 3), np.arange(240).reshape(-1, 3)
-    queries = RANDOM.normal(size=(300, 3))
-    each = np.min([distance_to(queries, points, [face[None]]) for face in faces], 0)
-    assert np.allclose(distance_to(queries, points, [faces]), each, rtol=0, atol=1e-14)
 
 
 def test_crack_is_boundary_and_cells_that_share_no_point_are_joined():
