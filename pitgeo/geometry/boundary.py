@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pitgeo.geometry.cells import (
     Block,
+    Faces,
     blocks_of,
     boundary_faces,
     boundary_pieces,
@@ -47,26 +48,39 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
     return distance_to(queries, mesh.points, pieces)
 
 
+def outer_faces(mesh: Mesh, top: Sequence[Block]) -> list[Faces]:
+    """The boundary faces of cells, without seams between the pieces of the mesh.
+
+    The nodes are those of the first of coincident points where cells share none.
+    """
+    parts = [boundary_faces(weld(mesh.points, part, "apart")) for part in by_piece(mesh, top)]
+    if len(parts) == 1:
+        return parts[0]
+    return _off_others(mesh.points, without_seams(mesh.points, parts))
+
+
 def _boundary(mesh: Mesh, top: Sequence[Block]) -> list[NDArray[np.int64]]:
     """The flat pieces of the boundary faces, without seams between the pieces of the mesh."""
-    parts = [boundary_faces(weld(mesh.points, part, "apart")) for part in by_piece(mesh, top)]
-    if len(parts) > 1:
-        parts = without_seams(mesh.points, parts)
-    pieces = [[piece for faces in part for piece in faces.cut()] for part in parts]
-    return pieces[0] if len(parts) == 1 else _off_others(mesh.points, pieces)
+    return [piece for faces in outer_faces(mesh, top) for piece in faces.cut()]
 
 
-def _off_others(points: NDArray[np.float64], faces: Sequence[Sequence[NDArray[np.int64]]]) -> list[NDArray[np.int64]]:
+def _off_others(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]]) -> list[Faces]:
     """The faces of several pieces without those on a face of another piece, as at hanging nodes."""
-    found: list[NDArray[np.int64]] = []
-    for number, own in enumerate(faces):
-        others = [part for other, parts in enumerate(faces) if other != number for part in parts if len(part)]
-        for part in (part for part in own if len(part)):
-            corners = points[part]
+    found: list[Faces] = []
+    for number, own in enumerate(parts):
+        others = [
+            faces.nodes[:, faces.corners]
+            for other, part in enumerate(parts)
+            if other != number
+            for faces in part
+            if len(faces.nodes)
+        ]
+        for faces in (faces for faces in own if len(faces.nodes)):
+            corners = points[faces.nodes[:, faces.corners]]
             size = np.ptp(corners, axis=1).max(1)
-            gap = distance_to(corners.mean(1), points, others) if others else np.full(len(part), np.inf)
-            found.append(part[gap > ON * size] if part.shape[1] > 1 else part[gap > 0.0])
-    return [part for part in found if len(part)]
+            gap = distance_to(corners.mean(1), points, others) if others else np.full(len(corners), np.inf)
+            found.append(faces.kept(gap > ON * size if corners.shape[1] > 1 else gap > 0.0))
+    return [faces for faces in found if len(faces.nodes)]
 
 
 def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +131,7 @@ def with_marked(mesh: Mesh, name: str) -> Mesh:
 def _cell_set(mesh: Mesh, name: str, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
     numbers = mesh.cell_sets.get(name, ())
     chosen = [
-        block._replace(nodes=block.nodes[np.asarray(some, np.int64)])
+        block.kept(np.asarray(some, np.int64))
         for block, some in zip(blocks, numbers, strict=bool(numbers))
         if len(some)
     ]

@@ -26,19 +26,38 @@ class Kind(NamedTuple):
         pieces: Points, segments or polygons in the order of their corners that make up the cell; none for a volume.
             A cell of high order is made up of several, with its own nodes as corners.
         faces: The corners of each face (of a line: its ends), and the pieces of the face.
+        name: Its name, where that is needed.
     """
 
     dimension: int
     pieces: tuple[Nodes, ...]
     faces: tuple[tuple[Nodes, tuple[Nodes, ...]], ...]
+    name: str = ""
 
 
 class Block(NamedTuple):
-    """Cells of one type: the type, the nodes, and the number of the first cell in the mesh."""
+    """Cells of one type.
+
+    Args:
+        kind: The type.
+        nodes: Their nodes ``[cells, nodes]``.
+        first: Number of the first cell in the mesh.
+        cells: Their numbers in the mesh, if some are left out; ``None``: one after another.
+    """
 
     kind: Kind
     nodes: NDArray[np.int64]
     first: int
+    cells: NDArray[np.int64] | None = None
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of the cells in the mesh."""
+        return np.arange(self.first, self.first + len(self.nodes)) if self.cells is None else self.cells
+
+    def kept(self, chosen: NDArray[Any]) -> Block:
+        """Some of the cells, by a mask or by their places in the block."""
+        return self._replace(nodes=self.nodes[chosen], cells=self.numbers[chosen])
 
 
 def blocks_of(mesh: Mesh) -> list[Block]:
@@ -72,13 +91,9 @@ def by_piece(mesh: Mesh, blocks: Sequence[Block]) -> list[list[Block]]:
     if PIECE not in mesh.cell_data:
         return [list(blocks)]
     numbers = np.concatenate([np.ravel(values) for values in mesh.cell_data[PIECE]])
-    own = [numbers[block.first : block.first + len(block.nodes)] for block in blocks]
+    own = [numbers[block.numbers] for block in blocks]
     return [
-        [
-            block._replace(nodes=block.nodes[values == number])
-            for block, values in zip(blocks, own, strict=True)
-            if (values == number).any()
-        ]
+        [block.kept(values == number) for block, values in zip(blocks, own, strict=True) if (values == number).any()]
         for number in np.unique(np.concatenate(own))
     ]
 
@@ -89,11 +104,23 @@ def pieces_of(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
 
 
 class Faces(NamedTuple):
-    """Faces of cells of one block: the nodes of their cells, and the places of the corners and pieces among those."""
+    """Faces of cells of one block.
+
+    Args:
+        nodes: The nodes of their cells.
+        corners: Places of the corners of the face among those.
+        pieces: Places of the nodes of the pieces of the face.
+        cells: Numbers of their cells in the mesh.
+    """
 
     nodes: NDArray[np.int64]
     corners: Nodes
     pieces: tuple[Nodes, ...]
+    cells: NDArray[np.int64]
+
+    def kept(self, chosen: NDArray[np.bool_]) -> Faces:
+        """Some of the faces."""
+        return self._replace(nodes=self.nodes[chosen], cells=self.cells[chosen])
 
     def cut(self) -> list[NDArray[np.int64]]:
         """The pieces of all faces, ``[pieces, corners]`` a kind of piece."""
@@ -110,8 +137,12 @@ def boundary_pieces(blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
 
 def boundary_faces(blocks: Sequence[Block]) -> list[Faces]:
     """The faces that belong to one cell only; a cell that is listed twice counts once."""
-    blocks = _each_once(blocks)
-    faces = [(Faces(block.nodes, *face), block.kind.dimension) for block in blocks for face in block.kind.faces]
+    blocks = each_once(blocks)
+    faces = [
+        (Faces(block.nodes, *face, block.numbers), block.kind.dimension)
+        for block in blocks
+        for face in block.kind.faces
+    ]
     if not faces:
         return []
     keys = face_keys([own for own, _ in faces])
@@ -122,7 +153,7 @@ def boundary_faces(blocks: Sequence[Block]) -> list[Faces]:
     alone[order] = changes[1:] & changes[:-1]
     ends = np.cumsum([len(own.nodes) for own, _ in faces])[:-1]
     masks = np.split(alone & ~is_flat, ends)
-    return [own._replace(nodes=own.nodes[mask]) for (own, _), mask in zip(faces, masks, strict=True) if mask.any()]
+    return [own.kept(mask) for (own, _), mask in zip(faces, masks, strict=True) if mask.any()]
 
 
 def without_seams(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]]) -> list[list[Faces]]:
@@ -142,7 +173,7 @@ def without_seams(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]])
     keep = np.empty(len(keys), bool)
     keep[order] = (low == high)[group]
     masks = iter(np.split(keep, np.cumsum([len(own.nodes) for own in faces])[:-1]))
-    return [[own._replace(nodes=own.nodes[next(masks)]) for own in part] for part in parts]
+    return [[own.kept(next(masks)) for own in part] for part in parts]
 
 
 def face_keys(faces: Sequence[Faces]) -> NDArray[np.int64]:
@@ -163,15 +194,14 @@ def _distinct(corners: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     return np.pad(keys, [(0, 0), (0, width - keys.shape[1])], constant_values=-1)
 
 
-def _each_once(blocks: Sequence[Block]) -> list[Block]:
+def each_once(blocks: Sequence[Block]) -> list[Block]:
+    """The cells without those that have the dimension and the nodes of an earlier one."""
     if not blocks:
         return []
     first = first_of([(block.kind.dimension, block.nodes) for block in blocks])
     is_first = first == np.arange(len(first))
     ends = np.cumsum([len(block.nodes) for block in blocks])[:-1]
-    return [
-        block._replace(nodes=block.nodes[keep]) for block, keep in zip(blocks, np.split(is_first, ends), strict=True)
-    ]
+    return [block.kept(keep) for block, keep in zip(blocks, np.split(is_first, ends), strict=True)]
 
 
 def weld(points: NDArray[np.float64], blocks: Sequence[Block], when: Literal["always", "apart"]) -> list[Block]:

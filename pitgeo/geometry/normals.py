@@ -88,7 +88,7 @@ def _orientation(
     volume inside if the part is closed, else that of most of its area in the file.
     """
     count = len(areas)
-    piece, side, forward = _sides(pieces)
+    piece, side, forward = sides_of(pieces)
     order = np.argsort(side, kind="stable")
     starts = np.flatnonzero(np.diff(side[order], prepend=-1))
     pairs = starts[np.diff(starts, append=len(side)) == 2]
@@ -117,7 +117,7 @@ def _orientation(
     return signs * np.where(choice < 0, -1.0, 1.0)[part]
 
 
-def _sides(pieces: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def sides_of(pieces: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """The sides of all pieces: owner, number (equal for neighbors) and direction."""
     owners, keys, forwards = [], [], []
     first, points = 0, 1 + max(int(piece.max()) for piece in pieces if piece.size)

@@ -14,6 +14,7 @@ from pitgeo.mesh.sets import marked
 
 AT = "@"
 """Between the name of a number of the whole mesh and that of the set it is given in."""
+GIVEN = f", where the number before the {AT!r} is given"
 
 
 def in_set(mesh: Mesh, within: str, place: str) -> NDArray[np.bool_]:
@@ -26,7 +27,7 @@ def in_set(mesh: Mesh, within: str, place: str) -> NDArray[np.bool_]:
     Raises:
         ValueError: If there is no such set, it is empty, or there are two different ones; the message names the file.
     """
-    found = [_moved(mesh, kind, marks, place) for kind, marks in _marks(mesh, within).items()]
+    found = [moved(mesh, kind, marks, place) for kind, marks in marks_of(mesh, within, GIVEN).items()]
     if any((found[0] != other).any() for other in found[1:]):
         raise ValueError(
             f"{mesh.where}Expected one set {within!r} (got one of points and another of cells, with {found[0].sum()} "
@@ -46,11 +47,20 @@ def check_set(mesh: Mesh, within: str) -> None:
     Raises:
         ValueError: If there is none; the message names the file and the sets that there are.
     """
-    _marks(mesh, within)
+    marks_of(mesh, within, GIVEN)
 
 
-def _marks(mesh: Mesh, within: str) -> dict[str, NDArray[np.bool_]]:
-    """Which points, and which cells, the sets of a name have: of points, of cells, or both."""
+def marks_of(mesh: Mesh, within: str, purpose: str = "") -> dict[str, NDArray[np.bool_]]:
+    """Which points, and which cells, the sets of a name have: of points, of cells, or both.
+
+    Args:
+        mesh: The mesh.
+        within: The name, perhaps with ``"point:"`` or ``"cell:"`` before it.
+        purpose: What the set is for, in the message.
+
+    Raises:
+        ValueError: If there is no such set; the message names the file and the sets that there are.
+    """
     kind, _, rest = within.partition(":")
     known = {*mesh.point_sets, *mesh.cell_sets}
     kinds, name = ((kind,), rest) if kind in ("point", "cell") and rest and within not in known else (None, within)
@@ -66,15 +76,15 @@ def _marks(mesh: Mesh, within: str) -> dict[str, NDArray[np.bool_]]:
         near = difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else "name one of these, or leave the file out"
         if not names:
-            hint = "take a file that names its sets, or give the number everywhere, without the set"
+            hint = "take a file that names its sets, or name it without the set"
         raise ValueError(
-            f"{mesh.where}Expected a set of {f'{kind}s' if kinds else 'points or cells'} named {name!r}, where the "
-            f"number before the {AT!r} is given (got {', '.join(map(repr, names)) or 'no sets'}); {hint}"
+            f"{mesh.where}Expected a set of {f'{kind}s' if kinds else 'points or cells'} named {name!r}{purpose} (got "
+            f"{', '.join(map(repr, names)) or 'no sets'}); {hint}"
         )
     return found
 
 
-def _moved(mesh: Mesh, kind: str, marks: NDArray[np.bool_], place: str) -> NDArray[np.bool_]:
+def moved(mesh: Mesh, kind: str, marks: NDArray[np.bool_], place: str) -> NDArray[np.bool_]:
     """Marks of points or cells as marks of the other kind, where that is wanted."""
     if kind == place:
         return marks

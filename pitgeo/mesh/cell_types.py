@@ -65,6 +65,7 @@ SHAPES = {
 
 FACE_CENTERS: dict[str, tuple[int | None, ...]] = {
     "wedge18": (None, None, 15, 16, 17),
+    "hexahedron24": (None, None, 22, 21, 23, 20),
     "hexahedron27": (24, 25, 22, 21, 23, 20),
 }
 """Nodes in the centers of the faces, in the order of :attr:`Shape.faces`."""
