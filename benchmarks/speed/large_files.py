@@ -27,6 +27,7 @@ from pitgeo.evaluation.evaluation import write_json
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
 from pitgeo.prediction import predictor as predict
+from pitgeo.prediction.many import CHUNK
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.memory import keep_memory
 from pitgeo.training import fit
@@ -74,7 +75,7 @@ def run_large_files(
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
             rows.append(json.loads((Path(folder) / "measured.json").read_text(encoding="utf-8")))
     result = {
-        "rows": rows, "threads": threads, "settings": list(settings), "chunk": predict.CHUNK, **origin()
+        "rows": rows, "threads": threads, "settings": list(settings), "chunk": CHUNK, **origin()
     }  # fmt: skip
     output.mkdir(parents=True, exist_ok=True)
     write_json(output / "large_files.json", result)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,15 +120,27 @@ class Ensemble(MeshPredictor):
             steps: Number of states to predict one after the other, ``[M, steps * K]``; every member continues from its
                 own states. 0 for a single prediction.
         """
-        moments = Moments()
-        for member in self.members:
-            moments.add(member.fields(data, steps)["_prediction"])
-        return moments.mean.float(), self.calibration.scale(moments.spread, len(self.targets)).float()
+        fields = self._joined(member.fields(data, steps) for member in self.members)
+        return fields["_prediction"], fields["_spread"]
 
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
         """Mean and spread, by the endings of the field names."""
-        mean, spread = self.predict(data, steps)
-        return {"_prediction": mean, "_spread": spread}
+        return self._joined(member.fields(data, steps) for member in self.members)
+
+    def many(self, sample: PointData, inputs: Iterable[Tensor]) -> Iterator[dict[str, Tensor]]:
+        """Mean and spread for one mesh and other input values, ``[B, M, K]`` for every ``[B, N, C]``."""
+        copies = itertools.tee(inputs, len(self.members))
+        predicted = (member.many(sample, own) for member, own in zip(self.members, copies, strict=True))
+        for parts in zip(*predicted, strict=True):
+            yield self._joined(parts)
+
+    def _joined(self, predicted: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
+        """Mean and spread of the members' predictions."""
+        moments = Moments()
+        for fields in predicted:
+            moments.add(fields["_prediction"])
+        spread = self.calibration.scale(moments.spread, len(self.targets)).float()
+        return {"_prediction": moments.mean.float(), "_spread": spread}
 
 
 def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pitgeo.config.config import RunConfig
@@ -17,17 +18,16 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.reading import Floats
 from pitgeo.datasets.folder.manifest import find_files
-from pitgeo.datasets.folder.parameters import read_parameters
+from pitgeo.datasets.folder.parameters import new_parameters
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh, write_series
 from pitgeo.mesh.in_memory import as_mesh, sample_meshes
 from pitgeo.mesh.reading import read
 from pitgeo.mesh.series import holds_series, open_series
+from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
 from pitgeo.prediction.mesh_errors import add_mesh, numbers_of
-
-log = logging.getLogger(__name__)
 
 
 class MeshPredictor(ABC):
@@ -74,6 +74,12 @@ class MeshPredictor(ABC):
         ``"_prediction"`` is one of them.
         """
 
+    def many(self, sample: PointData, inputs: Iterable[Tensor]) -> Iterator[dict[str, Tensor]]:
+        """The result of :meth:`fields` for one mesh and other input values, ``[B, M, K]`` for every ``[B, N, C]``."""
+        for x in inputs:
+            parts = [self.fields(with_inputs(sample, one)) for one in x]
+            yield {ending: torch.stack([part[ending] for part in parts]) for ending in parts[0]}
+
     @overload
     def predict_mesh(self, mesh: list[Any], parameters: Mapping[str, float] | None = None) -> list[Mesh]: ...
     @overload
@@ -97,17 +103,44 @@ class MeshPredictor(ABC):
             return [self.predict_mesh(item, parameters) for item in sample_meshes(mesh)]
         return self.predict_and_measure(as_mesh(mesh), parameters)
 
+    def predict_many(
+        self,
+        mesh: Any,
+        values: Mapping[str, ArrayLike],
+        parameters: Mapping[str, float] | None = None,
+        progress: Callable[[Sequence[slice]], Iterable[slice]] = iter,
+    ) -> dict[str, Floats]:
+        """Predictions for many values of the numbers of one mesh, whose points, graphs and weights are found once.
+
+        Args:
+            mesh: The mesh with the other inputs, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts.
+            values: Values ``[S]`` of every number that varies, also of those in the mesh; a vector's components are
+                called ``"load_x"``.
+            parameters: Other inputs of the mesh as a whole that it does not hold.
+            progress: Wraps the sequence of batches, to show a progress bar.
+
+        Returns:
+            ``<target>_prediction``, and the other quantities of :meth:`fields`, ``[S, n, components]`` at the points or
+            cells of each.
+
+        Raises:
+            ValueError: If the model does not take a number, values are not finite or of different lengths, or the mesh
+                lacks an input.
+        """
+        parts = [part for _, part in predictions(self, study_of(self, as_mesh(mesh), values, parameters), progress)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
     def predict_and_measure(
         self, mesh: Mesh, parameters: Mapping[str, float] | None = None, measures: Measures | None = None
     ) -> Mesh:
         """The result of :meth:`predict_mesh` for one mesh; its errors are added to ``measures`` if it has the truth."""
-        self._check_space()
+        self.check_space()
         sample = self._sample(mesh, parameters)
         predicted = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         truth = self.table.truth(mesh, parameters)
         if measures is not None:
             add_mesh(measures, mesh, sample, predicted["_prediction"], [truth])
-        return self._with(self._with_numbers(mesh, parameters), predicted, truth)
+        return self._with(self.table.with_numbers(mesh, parameters), predicted, truth)
 
     def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
         """Errors on any meshes that hold the truth; series are rolled out from their first state.
@@ -124,7 +157,7 @@ class MeshPredictor(ABC):
             FileNotFoundError: If there is no such file.
             ValueError: If a mesh cannot be read, or lacks an input or every target.
         """
-        self._check_space()
+        self.check_space()
         entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
         files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
         if files and len(files) < len(entries):
@@ -155,7 +188,7 @@ class MeshPredictor(ABC):
             "cases": measures.cases(),
         }
 
-    def _check_space(self) -> None:
+    def check_space(self) -> None:
         """Refuse meshes for a model that was trained on a reference grid."""
         if not self.config.data.options.is_in_space:
             raise ValueError(
@@ -184,21 +217,8 @@ class MeshPredictor(ABC):
         """
         options: Any = self.config.data.options
         wanted = [field.source for field in (*self.table.inputs, *self.table.targets)]
-        pattern: str = getattr(options, "name_pattern", "")
-        own: str = getattr(options, "parameters", "")
-        if table is not None or not own:
-            return read_parameters(files, str(table or ""), pattern, wanted)
-        numbers, named = read_parameters(files, "", pattern, wanted), list[Path]()
-        for file in files:
-            try:
-                numbers[file].update(read_parameters([file], own, "", wanted)[file])
-                named.append(file)
-            except (FileNotFoundError, ValueError) as error:  # a file that is not in the table may hold its numbers
-                log.debug("%s: no numbers from the table of the training files: %s", file, error)
-        if named:
-            others = f" and {len(named) - 1} more" if len(named) > 1 else ""
-            log.info("%s%s: numbers by name from %s, the table of the training files", named[0], others, own)
-        return numbers
+        pattern, own = getattr(options, "name_pattern", ""), getattr(options, "parameters", "")
+        return new_parameters(files, "" if table is None else str(table), own, pattern, wanted)
 
     def write_roll_out(
         self,
@@ -243,19 +263,11 @@ class MeshPredictor(ABC):
                 # later states on the first mesh have no truth: its fields belong to the first state
                 truth = self.table.truth(mesh, parameters) if number < known else None
                 truths.extend([truth] if number and truth is not None else [])
-                yield self._with(self._with_numbers(mesh, parameters), state, truth)
+                yield self._with(self.table.with_numbers(mesh, parameters), state, truth)
 
         write_series(output, meshes(), times)
         if measures is not None:
             add_mesh(measures, first, sample, states["_prediction"], truths)
-
-    def outside(self, inputs: Floats) -> list[str]:
-        """A sentence for every input that leaves the range of the training set by more than a tenth of it.
-
-        Args:
-            inputs: The result of :meth:`~pitgeo.data.fields.FieldTable.read` for a mesh.
-        """
-        return [note.text for note in self.doubts.of_inputs(inputs)]
 
     def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
         """The sample of a mesh; the log names inputs far outside the range of training."""
@@ -274,14 +286,6 @@ class MeshPredictor(ABC):
             return self.table.without_targets(result)
         prediction = split["_prediction"]
         return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
-
-    def _with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
-        """The mesh with the parameters that are inputs of the model, as fields of the whole mesh."""
-        for field in self.table.inputs:
-            name = field.source
-            if field.place == "mesh" and name in (parameters or {}) and name not in mesh.field_data:
-                mesh = mesh.with_field_data(name, np.array([(parameters or {})[name]]))
-        return mesh
 
     def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:
         """Roll out a series, and measure all states but the first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,12 +23,10 @@ from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
 from pitgeo.models.registry import parameter_count
 from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
+from pitgeo.prediction.many import CHUNK, with_inputs
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.training.fitted import load_module
 from pitgeo.training.module import OperatorModule
-
-CHUNK = 65_536
-"""Largest number of output points at a time."""
 
 __all__ = ["Predictor", "load", "load_any", "load_ensemble", "predict_files", "predict_with"]
 
@@ -88,6 +86,18 @@ class Predictor(MeshPredictor):
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
         """The prediction, by the ending of the field name."""
         return {"_prediction": self.predict(data, steps)}
+
+    def many(self, sample: PointData, inputs: Iterable[Tensor]) -> Iterator[dict[str, Tensor]]:
+        """The prediction for one mesh and other input values, ``[B, M, K]`` for every ``[B, N, C]``."""
+        large = self._is_large(sample)
+        prepared = None if large else self.transform(sample)
+        for x in inputs:
+            self._check_logs(with_inputs(sample, x))
+            if prepared is None:
+                values = torch.stack([self._in_chunks(with_inputs(sample, one)) for one in x])
+            else:
+                values = self.predict_prepared(with_inputs(prepared, x))
+            yield {"_prediction": values}
 
     def predict_prepared(self, batch: PointData) -> Tensor:
         """Values ``[M, K]`` (``[B, M, K]`` on a shared mesh) for a batch of transformed samples."""

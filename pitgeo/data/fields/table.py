@@ -215,6 +215,14 @@ class FieldTable(FieldRoles):
                 mesh = add(name, part, "replace")
         return mesh
 
+    def with_numbers(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> Mesh:
+        """A copy of the mesh with the parameters that are inputs, and which it does not hold, as field data."""
+        for field in self.inputs:
+            name = field.source
+            if field.place == "mesh" and name in (parameters or {}) and name not in mesh.field_data:
+                mesh = mesh.with_field_data(name, np.array([(parameters or {})[name]]))
+        return mesh
+
     def without_targets(self, mesh: Mesh) -> Mesh:
         """A copy of the mesh without the fields that are targets."""
         names = {field.name for field in self.targets}

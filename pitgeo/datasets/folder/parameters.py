@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
+
+log = logging.getLogger(__name__)
 
 Parameters = dict[str, float]
 
@@ -62,6 +65,33 @@ def read_parameters(
             values.update(row)
         found[path] = values
     return found
+
+
+def new_parameters(
+    files: Sequence[Path], table: str, own: str, pattern: str, wanted: Collection[str]
+) -> dict[Path, Parameters]:
+    """The numbers of files that a model did not see in training.
+
+    Args:
+        files: The files.
+        table: A table of these files; empty for that of the training.
+        own: The table of the training; a file that it does not name may hold its numbers.
+        pattern: Of numbers in file names.
+        wanted: Names of the numbers that are read.
+    """
+    if table or not own:
+        return read_parameters(files, table, pattern, wanted)
+    numbers, named = read_parameters(files, "", pattern, wanted), list[Path]()
+    for file in files:
+        try:
+            numbers[file].update(read_parameters([file], own, "", wanted)[file])
+            named.append(file)
+        except (FileNotFoundError, ValueError) as error:
+            log.debug("%s: no numbers from the table of the training files: %s", file, error)
+    if named:
+        others = f" and {len(named) - 1} more" if len(named) > 1 else ""
+        log.info("%s%s: numbers by name from %s, the table of the training files", named[0], others, own)
+    return numbers
 
 
 def pattern_names(pattern: str) -> list[str]:

@@ -1,0 +1,73 @@
+"""Predictions for many values of the numbers of one mesh, by any predictor."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from pitgeo.data import PointData
+from pitgeo.mesh import Mesh
+from pitgeo.prediction.study import MeshStudy
+
+if TYPE_CHECKING:
+    from pitgeo.prediction.mesh_predictor import MeshPredictor
+
+CHUNK = 65_536
+"""Largest number of output points at a time."""
+
+
+def study_of(
+    predictor: MeshPredictor, mesh: Mesh, values: Mapping[str, ArrayLike], parameters: Mapping[str, float] | None = None
+) -> MeshStudy:
+    """The predictions on a mesh whose numbers vary; the log names what leaves the range of the training set.
+
+    Raises:
+        ValueError: If the model takes no such numbers, or was trained on a reference grid or time series.
+    """
+    predictor.check_space()
+    if predictor.is_one_step:
+        raise ValueError(
+            f"Expected a model of single states to vary the numbers of a mesh (got {predictor.path}, of time series); "
+            f"predict files that hold the numbers"
+        )
+    study = MeshStudy(predictor.table, mesh, values, parameters)
+    varied = {f"input {field.name}" for number in study.numbers for field, _, _ in number.fields}
+    notes = [note for note in predictor.doubts.of_mesh(study.mesh, study.inputs) if note.kind not in varied]
+    predictor.doubts.say(study.mesh, [*notes, *study.outside(predictor.doubts.ranges)])
+    if predictor.config.scaling.box == "none":
+        predictor.table.warn_of_loss(study.mesh)
+    return study
+
+
+def predictions(
+    predictor: MeshPredictor,
+    study: MeshStudy,
+    progress: Callable[[Sequence[slice]], Iterable[slice]] = iter,
+) -> Iterator[tuple[slice, dict[str, NDArray[np.float32]]]]:
+    """The predictions of a study, some after others, as :meth:`MeshPredictor.predict_many` has them."""
+    points = max(len(study.sample.pos), len(study.sample.points("output")[0]))
+    size = max(1, CHUNK // points)
+    rows = [slice(start, min(start + size, len(study))) for start in range(0, len(study), size)]
+    predicted = predictor.many(study.sample, (study.batch(part) for part in rows))
+    for part in progress(rows):
+        fields = next(predicted)
+        yield (
+            part,
+            {
+                f"{name}{ending}": column
+                for ending, batch in fields.items()
+                for name, column in study.split(batch).items()
+            },
+        )
+
+
+def with_inputs(sample: PointData, x: Tensor) -> PointData:
+    """A copy of a sample with other input values: with ``[B, N, C]`` a batch on one shared mesh."""
+    result = copy.copy(sample)
+    result.x = x
+    return result

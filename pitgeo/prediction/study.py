@@ -1,0 +1,200 @@
+"""One mesh whose numbers vary: points, graphs and attention weights are found once for all values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from pitgeo.data.fields.mesh_field import MeshField
+from pitgeo.geometry.sets import in_set
+from pitgeo.mesh import Mesh, Note
+
+if TYPE_CHECKING:
+    from pitgeo.data.fields import FieldTable
+    from pitgeo.data.fields.reading import Floats
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the whole mesh that a model takes, as it enters the input values.
+
+    Args:
+        name: Its name: that of the field, with the axis behind it for a component of a vector.
+        source: The name of the field.
+        component: The component of the field.
+        fields: The inputs that hold it, each with its first column among the numbers of :meth:`FieldTable.read`, and
+            its first channel among the input values.
+    """
+
+    name: str
+    source: str
+    component: int
+    fields: tuple[tuple[MeshField, int, int], ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Its columns among the numbers of :meth:`FieldTable.read`."""
+        return tuple(column + self.component for _, column, _ in self.fields)
+
+
+def numbers(table: FieldTable) -> dict[str, Number]:
+    """The numbers of the whole mesh that are inputs of a model, by name; a vector's components are ``"load_x"``."""
+    found: dict[str, Number] = {}
+    column = channel = 0
+    for field in table.inputs:
+        if field.place == "mesh" and not field.is_geometry:
+            labels = [label.removeprefix(field.name) for label in field.labels] if field.categories is None else [""]
+            for component, ending in enumerate(labels):
+                name = f"{field.source}{ending}"
+                entry = (field, column, channel)
+                found[name] = Number(
+                    name, field.source, component, (*found[name].fields, entry) if name in found else (entry,)
+                )
+        column, channel = column + field.stored, channel + field.channels
+    return found
+
+
+class MeshStudy:
+    """A mesh and the numbers of it that vary, for many predictions.
+
+    The values given for a number replace that of the mesh, also where the mesh file has it.
+
+    Args:
+        table: Inputs and targets of the model.
+        mesh: The mesh, with all other inputs.
+        values: Values of every number that varies, ``[S]`` each; a vector's components are called ``"load_x"``.
+        parameters: Inputs of the mesh as a whole that the mesh does not hold.
+
+    Raises:
+        ValueError: If the model does not take a number, the values are not finite or of different lengths, or the mesh
+            lacks an input; the message names it.
+    """
+
+    def __init__(
+        self,
+        table: FieldTable,
+        mesh: Mesh,
+        values: Mapping[str, ArrayLike],
+        parameters: Mapping[str, float] | None = None,
+    ) -> None:
+        self.table = table
+        self.numbers = [_known(name, numbers(table), mesh.where) for name in values]
+        self.values = _columns(values, mesh.where)
+        for number, column in zip(self.numbers, self.values.T, strict=True):
+            _check_kinds(number, column, mesh.where)
+        self._mesh = mesh
+        self.mesh = self.with_values(0, parameters)
+        self.inputs = table.read(self.mesh, parameters)
+        self.sample = table.mesh_sample(self.mesh, parameters, self.inputs)
+        self._masks = [[self._mask(field) for field, _, _ in number.fields] for number in self.numbers]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def with_values(self, index: int, parameters: Mapping[str, float] | None = None) -> Mesh:
+        """The mesh with the values of one prediction as its field data."""
+        mesh = self._mesh
+        for source in dict.fromkeys(number.source for number in self.numbers):
+            own = [pair for pair in zip(self.numbers, self.values[index], strict=True) if pair[0].source == source]
+            field = own[0][0].fields[0][0]
+            held: Any = mesh.field_data.get(source, (parameters or {}).get(source))
+            if held is None and len(own) == (field.components if field.categories is None else 1):
+                held = np.zeros(field.stored)
+            vector = np.array(held, np.float64).reshape(-1)
+            if held is None or len(vector) != field.stored:
+                continue  # reading the mesh says what is wrong
+            for number, value in own:
+                vector[number.component] = value
+            mesh = mesh.with_field_data(source, vector, "replace")
+        return mesh
+
+    def batch(self, rows: slice) -> Tensor:
+        """Input values ``[B, N, C]`` of some of the predictions."""
+        return self.input_values(torch.from_numpy(self.values[rows]).to(self.sample.x.dtype))
+
+    def input_values(self, values: Tensor) -> Tensor:
+        """Input values ``[B, N, C]`` with the given numbers ``[B, numbers]``, differentiable with respect to them."""
+        x = self.sample.x.to(values.dtype).repeat(len(values), 1, 1)
+        for number, masks, value in zip(self.numbers, self._masks, values.unbind(1), strict=True):
+            for (field, _, channel), mask in zip(number.fields, masks, strict=True):
+                if field.categories is None:
+                    x[..., channel + number.component] = value[:, None] * mask.to(x)
+                    continue
+                hot = value[:, None] == torch.tensor(field.categories).to(x)
+                x[..., channel : channel + len(field.categories)] = hot[:, None, :].to(x)
+        return x
+
+    def outside(self, ranges: Sequence[tuple[float, float]] | None) -> list[Note]:
+        """A note for every number some of whose values leave the range of the training set by more than a tenth."""
+        notes = []
+        for number, column in zip(self.numbers, self.values.T, strict=True):
+            if ranges is None or number.fields[0][0].categories is not None:
+                continue
+            low, high = ranges[number.columns[0]]
+            far = int(((column < low - (high - low) / 10) | (column > high + (high - low) / 10)).sum())
+            if far:
+                text = (
+                    f"{far} of {len(column)} values of {number.name!r} lie outside of the {low:.4g} to {high:.4g} of "
+                    f"the training set: do not rely on these predictions"
+                )
+                notes.append(Note(f"input {number.name}", text))
+        return notes
+
+    def split(self, values: Tensor) -> dict[str, NDArray[np.float32]]:
+        """Every target by its name, ``[B, n, components]`` at its own place, from values ``[B, M, channels]``."""
+        parts = [self.table.split(self.mesh, sample.numpy()) for sample in values]
+        return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+
+    def _mask(self, field: MeshField) -> Tensor:
+        """Where a number is given: 1 at its points, 0 elsewhere, ``[N]``."""
+        if field.within is None:
+            return torch.ones(len(self.sample.pos))
+        return torch.from_numpy(in_set(self.mesh, field.within, self.table.input_place)).float()
+
+
+def _known(name: str, known: Mapping[str, Number], where: str) -> Number:
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, 1)
+    vector = [other for other, number in known.items() if number.source == name]
+    hint = f"; vary its components, {', '.join(vector)}" if vector else f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"{where}Expected a number of the whole mesh that the model takes "
+        f"(got {name!r}; it takes {', '.join(map(repr, known)) or 'none'}){hint}"
+    )
+
+
+def _columns(values: Mapping[str, ArrayLike], where: str) -> Floats:
+    columns = {name: np.asarray(value, np.float64) for name, value in values.items()}
+    sizes = {name: column.shape for name, column in columns.items()}
+    if not columns or any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()) or len({*sizes.values()}) > 1:
+        raise ValueError(
+            f"{where}Expected values of at least one number, a list for each, all of one length "
+            f"(got {', '.join(f'{name}: {list(shape)}' for name, shape in sizes.items()) or 'none'})"
+        )
+    table = np.stack([*columns.values()], 1)
+    for name, column in columns.items():
+        bad = ~(np.abs(column) <= np.finfo(np.float32).max)
+        if bad.any():
+            raise ValueError(
+                f"{where}Expected finite values of {name!r} within single precision (got {column[bad][0]:g} as value "
+                f"{int(bad.argmax())})"
+            )
+    return table
+
+
+def _check_kinds(number: Number, column: Floats, where: str) -> None:
+    kinds = number.fields[0][0].categories
+    unknown = [] if kinds is None else np.setdiff1d(column, kinds).tolist()
+    if unknown:
+        raise ValueError(
+            f"{where}Expected {number.name!r} to be one of the categories of the training files, {list(kinds or ())} "
+            f"(got {unknown[:5]})"
+        )
