@@ -35,6 +35,8 @@ def study_of(
             f"Expected a model of single states to vary the numbers of a mesh (got {predictor.path}, of time series); "
             f"predict files that hold the numbers"
         )
+    if not values:
+        raise ValueError("Expected values of at least one number of the mesh (got none); name one that varies")
     study = MeshStudy(predictor.table, mesh, values, parameters)
     varied = {f"input {field.name}" for number in study.numbers for field, _, _ in number.fields}
     notes = [note for note in predictor.doubts.of_mesh(study.mesh, study.inputs) if note.kind not in varied]

@@ -174,12 +174,12 @@ def _known(name: str, known: Mapping[str, Number], where: str) -> Number:
 def _columns(values: Mapping[str, ArrayLike], where: str) -> Floats:
     columns = {name: np.asarray(value, np.float64) for name, value in values.items()}
     sizes = {name: column.shape for name, column in columns.items()}
-    if not columns or any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()) or len({*sizes.values()}) > 1:
+    if any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()) or len({*sizes.values()}) > 1:
         raise ValueError(
-            f"{where}Expected values of at least one number, a list for each, all of one length "
-            f"(got {', '.join(f'{name}: {list(shape)}' for name, shape in sizes.items()) or 'none'})"
+            f"{where}Expected a list of values for each number, all of one length "
+            f"(got {', '.join(f'{name}: {list(shape)}' for name, shape in sizes.items())})"
         )
-    table = np.stack([*columns.values()], 1)
+    table = np.stack([*columns.values()], 1) if columns else np.zeros((1, 0))
     for name, column in columns.items():
         bad = ~(np.abs(column) <= np.finfo(np.float32).max)
         if bad.any():

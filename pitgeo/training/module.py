@@ -208,7 +208,7 @@ class OperatorModule(LightningModule):
             return None
         stored = data.get("base")
         if stored is None:
-            with torch.no_grad():
+            with torch.set_grad_enabled(data.x.requires_grad or data.pos.requires_grad):  # it has nothing to train
                 stored = self.control(data)
         base: Tensor = stored
         return base if rows is None else base.index_select(-2, rows)

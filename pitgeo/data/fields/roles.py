@@ -105,6 +105,12 @@ class FieldRoles:
         """A name for every input channel."""
         return tuple(label for field in self.inputs for label in field.labels)
 
+    def channels(self, name: str) -> slice:
+        """The channels of an input field among the input values."""
+        names = [field.name for field in self.inputs]
+        start = sum(field.channels for field in self.inputs[: names.index(name)])
+        return slice(start, start + self.inputs[names.index(name)].channels)
+
     @property
     def target_labels(self) -> tuple[str, ...]:
         """A name for every output channel."""

@@ -1,0 +1,102 @@
+"""Derivatives of predicted quantities against differences of the quantities themselves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from pitgeo import load
+from pitgeo.mesh import write_mesh
+from pitgeo.prediction.sensitivity import sensitivity
+from pitgeo.workflows.run import train
+from tests.pictures import without_pictures
+from tests.prediction.test_many import plate
+from tests.small_runs import small_run
+
+INPUTS = ["load", "wind", "load@left", "u"]
+
+
+@pytest.fixture(scope="module", params=["pit", "pit at cells", "mlp", "transolver"])
+def predictor(request, tmp_path_factory):
+    root = tmp_path_factory.mktemp("sensitivity")
+    for number in range(8):
+        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
+    changes = ['scaling.log=["load"]', 'data.meshes.geometry=["coordinates"]']
+    targets = ["v", "q", "peak"] if request.param == "pit at cells" else ["v", "peak"]
+    if not request.param.startswith("pit"):
+        changes.append(f'model.name="{request.param}"')
+    with without_pictures():
+        done = train(small_run(root, "cases/*.vtu", INPUTS, targets, *changes), root / "out")
+    return load(done.checkpoint)
+
+
+def quantity(fields, points):
+    """Smooth in the fields and in the positions."""
+    weights = torch.linspace(1.0, 2.0, len(points), dtype=torch.float64) + points[:, 0]
+    total = (weights[:, None] * fields["v"].double() ** 2).mean() + 3.0 * fields["peak"].sum()
+    return total + fields["q"].double().square().mean() if "q" in fields else total
+
+
+def value(predictor, mesh):
+    return sensitivity(predictor, mesh, quantity, ["positions"], dtype=torch.float64).value
+
+
+def test_the_quantity_is_that_of_the_prediction(predictor):
+    mesh = plate(2)
+    predicted = predictor.predict_mesh(mesh)
+    fields = {"v": predicted.point_data["v_prediction"][:, :2], "peak": predicted.field_data["peak_prediction"]}
+    if "q_prediction" in predicted.cell_data:
+        fields["q"] = predicted.cell_data["q_prediction"][0]
+    expected = quantity({name: torch.from_numpy(part) for name, part in fields.items()}, torch.from_numpy(mesh.points))
+    for dtype in (torch.float32, torch.float64):
+        for to in ("load", "positions"):
+            found = sensitivity(predictor, mesh, quantity, [to], dtype=dtype)
+            assert found.value == pytest.approx(float(expected), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["load", "wind_x", "wind_y"])
+def test_derivatives_by_numbers(predictor, name):
+    mesh, step = plate(2), 1e-5
+    found = sensitivity(predictor, mesh, quantity, [name], dtype=torch.float64).numbers
+
+    def moved(by):
+        own = mesh.field_data[name.split("_")[0]].copy()
+        own["_xy".index(name[-1]) - 1 if "_" in name else 0] += by
+        return mesh.with_field_data(name.split("_")[0], own, "replace")
+
+    slope = (value(predictor, moved(step)) - value(predictor, moved(-step))) / (2 * step)
+    assert found == {name: pytest.approx(slope, rel=1e-4, abs=1e-9)}
+
+
+def test_derivatives_by_positions_and_fields(predictor):
+    mesh, step = plate(2), 1e-6
+    result = sensitivity(predictor, mesh, quantity, ["positions", "u"], dtype=torch.float64)
+    slopes = result.mesh.point_data["positions_sensitivity"]
+    assert slopes.shape == mesh.points.shape and not result.numbers
+    for seed in range(3):  # far nodes of the box among them
+        direction = np.random.default_rng(seed).normal(size=mesh.points.shape)
+        ends = [value(predictor, replace(mesh, points=mesh.points + sign * step * direction)) for sign in (1, -1)]
+        assert (slopes * direction).sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4)
+    direction = np.random.default_rng(0).normal(size=len(mesh.points))
+    u = mesh.point_data["u"]
+    ends = [value(predictor, mesh.with_point_data("u", u + sign * 1e-2 * direction, "replace")) for sign in (1, -1)]
+    slope = (result.mesh.point_data["u_sensitivity"] * direction).sum()
+    assert slope == pytest.approx((ends[0] - ends[1]) / 2e-2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        (["lod"], "have derivatives, load, wind_x, wind_y, u, positions .got 'lod'.; did you mean 'load'"),
+        ([], "at least one input"),
+    ],
+)
+def test_what_has_no_derivative(predictor, to, message):
+    with pytest.raises(ValueError, match=message):
+        sensitivity(predictor, plate(2), quantity, to)
+
+
+def test_a_quantity_is_one_number(predictor):
+    with pytest.raises(ValueError, match="to be one number"):
+        sensitivity(predictor, plate(2), lambda fields, points: fields["v"], ["load"])
