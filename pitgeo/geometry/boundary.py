@@ -30,7 +30,12 @@ ON = 1e-3
 
 
 def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance to the faces that belong to one cell only, ``[Q]``.
+    """Distance to the faces of :func:`boundary_of`, ``[Q]``."""
+    return distance_to(queries, mesh.points, boundary_of(mesh))
+
+
+def boundary_of(mesh: Mesh) -> list[NDArray[np.int64]]:
+    """The flat pieces of the faces that belong to one cell only.
 
     Where points are doubled, as at a crack, the faces are boundary; unless no cell shares a point with another. Faces
     where the pieces of a mesh meet are no boundary, see :func:`pitgeo.mesh.pieces.join`.
@@ -45,7 +50,7 @@ def boundary_distance(mesh: Mesh, queries: NDArray[np.float64]) -> NDArray[np.fl
             f"{mesh.where}Expected a mesh with a boundary for boundary_distance (got a closed "
             f"{'surface' if dimension == 2 else 'curve'}); take normals, or the distance to a named set"
         )
-    return distance_to(queries, mesh.points, pieces)
+    return pieces
 
 
 def outer_faces(mesh: Mesh, top: Sequence[Block]) -> list[Faces]:
@@ -84,7 +89,12 @@ def _off_others(points: NDArray[np.float64], parts: Sequence[Sequence[Faces]]) -
 
 
 def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance to a named set of cells, or of points if there is none of cells, ``[Q]``.
+    """Distance to the pieces of :func:`set_pieces`, ``[Q]``."""
+    return distance_to(queries, mesh.points, set_pieces(mesh, name))
+
+
+def set_pieces(mesh: Mesh, name: str) -> list[NDArray[np.int64]]:
+    """The pieces of a named set of cells, or of points if there is none of cells.
 
     A set of points stands for its points, for the faces of the boundary and for the cells of lower dimension than the
     space whose nodes all lie in it. A field of zeros and ones stands for the set of its ones.
@@ -103,7 +113,7 @@ def set_distance(mesh: Mesh, name: str, queries: NDArray[np.float64]) -> NDArray
     pieces = _cell_set(mesh, name, blocks) or _point_set(mesh, name, blocks)
     if not any(len(piece) for piece in pieces):
         raise ValueError(f"{mesh.where}Expected points or cells in the set {name!r} (got none); take another set")
-    return distance_to(queries, mesh.points, pieces)
+    return pieces
 
 
 def with_marked(mesh: Mesh, name: str) -> Mesh:

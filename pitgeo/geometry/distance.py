@@ -36,7 +36,7 @@ def distance_to(
     parts = [order[start : start + QUERIES] for start in range(0, len(order), QUERIES)]
     corner = np.zeros(len(points), bool)
     for width in (3, 2, 1):
-        simplices = np.unique(np.sort(_simplices(points, pieces, width), 1), axis=0)
+        simplices = np.unique(np.sort(simplices_of(points, pieces, width), 1), axis=0)
         if width == 1:  # where a corner of a triangle or segment is, that is as near
             simplices = simplices[~corner[simplices[:, 0]]]
         corner[simplices] = True
@@ -48,7 +48,7 @@ def distance_to(
     return best
 
 
-def _simplices(points: NDArray[np.float64], pieces: Sequence[NDArray[np.int64]], width: int) -> NDArray[np.int64]:
+def simplices_of(points: NDArray[np.float64], pieces: Sequence[NDArray[np.int64]], width: int) -> NDArray[np.int64]:
     """All pieces of that many corners; polygons of more are cut into triangles."""
     found = [piece for piece in pieces if piece.shape[1] == width]
     if width == 3:

@@ -27,6 +27,8 @@ from pitgeo.data.fields.reading import whole_mesh_value
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.data.transforms.unit_box import POSITIONS as POSITIONS_OF
 from pitgeo.data.transforms.unit_box import UnitBox, box_center
+from pitgeo.geometry.boundary import boundary_of, set_pieces
+from pitgeo.geometry.nearest import distances, nearest_on
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
@@ -159,12 +161,19 @@ def moving(
     result.pos = boxed(pos)
     x = x.clone()
     for field in table.geometry:
-        if field.name != "coordinates":
+        if field.name == "coordinates":
+            values = pos
+        elif field.name.startswith("boundary_distance"):
+            within = field.name.partition(":")[2]
+            pieces = set_pieces(mesh, within) if within else boundary_of(mesh)
+            near = nearest_on(pos.detach().numpy(), moved.detach().numpy(), pieces)
+            values = distances(pos, moved, *near)[:, None]
+        else:
             raise ValueError(
                 f"Expected no geometry input {field.name!r}, whose derivative by positions is not known (got a model "
                 f"that takes it); leave 'positions' out, or train without it"
             )
-        x[:, table.channels(field.name)] = pos
+        x[:, table.channels(field.name)] = values
     return result, x
 
 

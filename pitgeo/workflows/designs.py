@@ -103,7 +103,7 @@ def latin_hypercube(varied: Sequence[Varied], samples: int, seed: int = 0) -> di
 def _scaled(number: Varied, unit: NDArray[np.float64]) -> NDArray[np.float64]:
     if not number.values:
         return number.low + (number.high - number.low) * unit
-    return np.array(number.values)[(unit * len(number.values)).astype(int)]
+    return np.array(number.values, np.float64)[(unit * len(number.values)).astype(np.int64)]
 
 
 def bounds(varied: Sequence[Varied]) -> Mapping[str, tuple[float, float]]:

@@ -1,5 +1,6 @@
 """Derivatives of predicted quantities against differences of the quantities themselves."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,8 @@ def predictor(request, tmp_path_factory):
     root = tmp_path_factory.mktemp("sensitivity")
     for number in range(8):
         write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
-    changes = ['scaling.log=["load"]', 'data.meshes.geometry=["coordinates"]']
+    geometry = ["coordinates", "boundary_distance", "boundary_distance:left"]
+    changes = ['scaling.log=["load"]', f"data.meshes.geometry={json.dumps(geometry)}"]
     targets = ["v", "q", "peak"] if request.param == "pit at cells" else ["v", "peak"]
     if not request.param.startswith("pit"):
         changes.append(f'model.name="{request.param}"')
