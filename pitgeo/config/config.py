@@ -88,7 +88,8 @@ class TrainingConfig(_Table):
     activations again in the backward pass, to hold fewer. ``window``, for data that are rolled out, has a step of
     training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
     them, as in the paper (:mod:`pitgeo.training.loader`). With ``deterministic``, torch uses deterministic algorithms
-    alone, or raises where it has none.
+    alone, or raises where it has none. ``logger`` names where numbers go beside ``metrics.csv``
+    (:mod:`pitgeo.training.loggers`).
     """
 
     epochs: PositiveInt = 100
@@ -110,6 +111,7 @@ class TrainingConfig(_Table):
     checkpoint_activations: bool = False
     window: Annotated[int, Field(ge=0)] = 0
     deterministic: bool = False
+    logger: tuple[Literal["tensorboard", "mlflow", "wandb"], ...] = ("tensorboard",)
 
     @property
     def norm(self) -> Literal[1, 2]:
@@ -230,7 +232,10 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any], free: Collec
     return sorted(key for key in changed if key not in free and key.rpartition(".")[2] not in free)
 
 
-MACHINE = ("training.device", "training.checkpoint_activations", "training.devices", "training.nodes", "root")
+MACHINE = (
+    *("training.device", "training.checkpoint_activations", "training.devices", "training.nodes"),
+    *("training.logger", "root"),
+)
 """Keys, or last parts of keys, that depend on the machine: they may differ between runs that belong together."""
 
 

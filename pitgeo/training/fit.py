@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import DDPStrategy
 
 from pitgeo.config.config import TrainingConfig
@@ -26,6 +26,7 @@ from pitgeo.training.distributed import TIMEOUT, together
 from pitgeo.training.distributed_context import ContextEnvironment, DistributedContext
 from pitgeo.training.history import History
 from pitgeo.training.loader import BatchLoader, LoaderState
+from pitgeo.training.loggers import make_loggers
 from pitgeo.training.module import OperatorModule
 from pitgeo.training.nonfinite import NonFiniteError
 from pitgeo.training.progress import Progress
@@ -108,7 +109,9 @@ def _fit(
     hear_again()
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _quiet(), _algorithms_restored():
-        trainer = _trainer(training, context, output, trained, done, bool(validation))
+        config = module.metadata.get("config", {})
+        loggers = make_loggers(training.logger, output, config, done) if context.is_first else []
+        trainer = _trainer(training, context, output, trained, loggers, bool(validation))
         try:
             trainer.fit(module, loader, held_out, ckpt_path=last if resume else None, weights_only=True)
         except NonFiniteError as error:
@@ -151,7 +154,7 @@ def _trainer(
     context: DistributedContext,
     output: Path,
     callbacks: list[Callback],
-    done: int,
+    loggers: list[Logger],
     validate: bool,
 ) -> Trainer:
     accelerator = "gpu" if torch_device(training.device) == "cuda" else "cpu"
@@ -164,7 +167,7 @@ def _trainer(
         precision="bf16-mixed" if training.precision == "bf16" else "32-true",
         max_epochs=training.epochs,
         gradient_clip_val=training.clip,
-        logger=TensorBoardLogger(output, name="tensorboard", version="", purge_step=done + 1 if done else None),
+        logger=loggers,
         callbacks=callbacks,
         plugins=[AtomicCheckpointIO(), *([] if context.world == 1 else [ContextEnvironment(context)])],
         limit_val_batches=None if validate else 0,
