@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.geometry.integration import gauss_points
+from pitgeo.geometry.moving import slope_by_points
 from pitgeo.geometry.orders import Order, extreme, percentile
 from pitgeo.geometry.quantities import AXES, Quantity
 from pitgeo.geometry.regions import Region, cells_in, surface_of
 from pitgeo.geometry.sets import marks_of, moved
-from pitgeo.geometry.weights import Floats, Place, Weights, matrix_of, rule_of
+from pitgeo.geometry.weights import Floats, Place, Rule, Weights, matrix_of, rule_of
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.mesh import joined
 
@@ -62,17 +63,36 @@ class Integrals:
             ValueError: If there is no such set or component, the set has nothing to integrate over, or the operation
                 does not go with the mesh or the field.
         """
-        column = self._column(quantity, components, end)
         if not quantity.is_linear:
-            return self._order(quantity, place, column)
-        rule = rule_of(self.mesh, quantity, components, column)
-        is_surface = quantity.operation not in ("integral", "mean")
-        is_pressure = components == 1 or column is not None
-        region = self._region(quantity.within, is_surface, quantity.operation == "flux" or is_pressure)
+            return self._order(quantity, place, self._column(quantity, components, end))
+        rule, region = self._linear(quantity, components, end)
         matrix, size = matrix_of(self.mesh, region, rule, components, place)
         if quantity.operation == "mean":
             matrix = matrix / self._some(size, quantity)
         return Weights(rule.labels, matrix, quantity.field, place, region.notes, self.mesh.where)
+
+    def slope_by_points(self, quantity: Quantity, values: Floats, place: Place, end: str = "") -> Floats:
+        """How a quantity changes when nodes move and the values ``[n, components]`` stay: ``[numbers, N, D]``.
+
+        It is zero for quantities that depend on the order of the values, apart from percentiles, which are refused.
+
+        Raises:
+            ValueError: If it is a percentile, or as :meth:`functional`.
+        """
+        if quantity.operation == "p":
+            raise ValueError(f"Expected a quantity with a derivative (got {quantity.text!r}); take mean or peak")
+        if not quantity.is_linear:
+            return np.zeros((1, *self.mesh.points.shape))
+        rule, region = self._linear(quantity, values.shape[1], end)
+        return slope_by_points(self.mesh, region, rule, values, place, quantity.operation == "mean")
+
+    def _linear(self, quantity: Quantity, components: int, end: str) -> tuple[Rule, Region]:
+        """What a linear quantity does at a Gauss point, and over what."""
+        column = self._column(quantity, components, end)
+        rule = rule_of(self.mesh, quantity, components, column)
+        is_surface = quantity.operation not in ("integral", "mean")
+        is_pressure = components == 1 or column is not None
+        return rule, self._region(quantity.within, is_surface, quantity.operation == "flux" or is_pressure)
 
     def numbers(self, quantity: Quantity, values: Floats, place: Place, end: str = "") -> dict[str, float]:
         """A quantity of values ``[n]`` or ``[n, components]`` at the points or cells, by its labels."""
