@@ -32,6 +32,7 @@ from pitgeo.geometry.nearest import distances, nearest_on
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
+from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy, Number, numbers
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Sensitivity:
 def sensitivity(
     predictor: Predictor,
     mesh: Mesh,
-    quantity: Quantity,
+    quantity: str | Quantity,
     to: Sequence[str],
     parameters: Mapping[str, float] | None = None,
     dtype: torch.dtype = torch.float32,
@@ -73,7 +74,8 @@ def sensitivity(
     Args:
         predictor: The trained model.
         mesh: The mesh with the input fields.
-        quantity: What to differentiate.
+        quantity: What to differentiate: its name, as of :func:`pitgeo.integrals.compute` (``"peak:von_mises"``), or a
+            function of the predicted fields and the points.
         to: Numbers of the mesh (``"load"``, ``"wind_x"``), input fields at points or cells, and ``"positions"``.
         parameters: Inputs of the mesh as a whole that the mesh does not hold.
         dtype: Precision of the network.
@@ -82,6 +84,8 @@ def sensitivity(
         ValueError: If a name is none of these, a category, or the model's inputs have no derivative by positions.
     """
     table = predictor.table
+    if isinstance(quantity, str):
+        quantity = NamedQuantity(table, mesh, quantity)
     known = numbers(table)
     fields = [field.name for field in table.inputs if field.place == table.input_place and not field.is_geometry]
     _check_names(table, to, [*known, *fields, POSITIONS], mesh.where)
@@ -101,7 +105,8 @@ def sensitivity(
             data, x = moving(predictor, study, data, x, points)
         data.x = x
         output = module(_cast(data, dtype).to(module.device)).cpu()
-        found = quantity(cast("Mapping[str, Tensor]", table.split(mesh, output)), points)  # it slices, as of arrays
+        predicted = cast("Mapping[str, Tensor]", table.split(mesh, output))  # it slices, as of arrays
+        found = quantity(predicted, points)
         if found.dim() != 0:
             raise ValueError(f"Expected a quantity to be one number (got shape {list(found.shape)})")
         wanted = [values, *leaves.values(), points]
@@ -111,7 +116,8 @@ def sensitivity(
         add = mesh.with_point_data if table.input_place == "point" else mesh.with_cell_data
         mesh = add(f"{name}_sensitivity", slope.squeeze(1).numpy(), "replace")
     if POSITIONS in to:
-        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", slopes[-1].numpy(), "replace")
+        explicit = quantity.slope_by_points(predicted) if isinstance(quantity, NamedQuantity) else 0.0
+        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", slopes[-1].numpy() + explicit, "replace")
     return Sensitivity(float(found.detach()), {name: of_numbers[name] for name in to if name in known}, mesh)
 
 

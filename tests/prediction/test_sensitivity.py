@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from pitgeo import load
+from pitgeo.integrals import compute
 from pitgeo.mesh import write_mesh
 from pitgeo.prediction.sensitivity import sensitivity
 from pitgeo.workflows.run import train
@@ -102,3 +103,42 @@ def test_what_has_no_derivative(predictor, to, message):
 def test_a_quantity_is_one_number(predictor):
     with pytest.raises(ValueError, match="to be one number"):
         sensitivity(predictor, plate(2), lambda fields, points: fields["v"], ["load"])
+
+
+@pytest.mark.parametrize("text", ["mean:v_x", "integral:v_y", "-flux:v", "peak:v", "min:v_x", "peak"])
+def test_quantities_by_name(predictor, text):
+    mesh, step = plate(2), 1e-6
+    result = sensitivity(predictor, mesh, text, ["positions", "load"], dtype=torch.float64)
+    predicted = predictor.predict_mesh(mesh)
+    if text == "peak":  # a target of the whole mesh
+        expected = predicted.field_data["peak_prediction"][0]
+    else:
+        (expected,) = compute(predicted, text.replace(":v", ":v_prediction")).values()
+    assert result.value == pytest.approx(expected, rel=1e-4)
+    direction = np.random.default_rng(5).normal(size=mesh.points.shape)
+    ends = [
+        sensitivity(
+            predictor,
+            replace(mesh, points=mesh.points + sign * step * direction),
+            text,
+            ["positions"],
+            dtype=torch.float64,
+        ).value
+        for sign in (1, -1)
+    ]
+    slope = (result.mesh.point_data["positions_sensitivity"] * direction).sum()
+    assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p95:v", "the percentile 'p95:v'"),
+        ("integral:v", "of one number .*as 'integral:v_x'"),
+        ("peak:w", "a quantity of a target .*targets are 'v'"),
+        ("mean:v@nowhere", "nowhere"),
+    ],
+)
+def test_names_of_no_quantity(predictor, text, message):
+    with pytest.raises(ValueError, match=message):
+        sensitivity(predictor, plate(2), text, ["load"])
