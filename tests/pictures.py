@@ -13,4 +13,5 @@ def without_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pitgeo.evaluation.evaluation.draw", lambda *_: None)
         patch.setattr("pitgeo.evaluation.plots.loss_curves", lambda *_: None)
+        patch.setattr("pitgeo.evaluation.plots.scatter", lambda *_: None)
         yield

@@ -57,6 +57,7 @@ PUBLIC = {
     "pitgeo.config": ["RunConfig", "load_config"],
     "pitgeo.data": ["PointData"],
     "pitgeo.evaluation": ["evaluate"],
+    "pitgeo.integrals": ["Integrals", "Quantity", "Weights", "compute", "measure", "weights"],
     "pitgeo.measures": ["Measures", "Reference", "measure", "relative_error"],
     "pitgeo.prediction": ["Predictor", "load"],
     "pitgeo.workflows.compare": ["Budget", "Settings", "model_variants", "read_variants", "run_compare"],

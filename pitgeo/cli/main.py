@@ -117,7 +117,7 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
     import torch
 
     from pitgeo.evaluation.evaluation import write_json
-    from pitgeo.evaluation.measure_table import format_errors
+    from pitgeo.evaluation.measure_table import format_errors, format_quantities
     from pitgeo.prediction.predictor import load_any
     from pitgeo.training import torch_device
 
@@ -129,7 +129,7 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
     predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
     result = predictor.evaluate(arguments.files, arguments.parameters)
     print(f"{result['checkpoint']}: {result['model']}, {_files(result['samples'])}\n")
-    print("\n".join(format_errors(result["errors"])))
+    print("\n".join([*format_errors(result["errors"]), *format_quantities(result)]))
     if arguments.output:
         arguments.output.mkdir(parents=True, exist_ok=True)
         write_json(arguments.output / "evaluation.json", result)
@@ -168,8 +168,8 @@ def _report_folder(checkpoint: Path, split: str) -> Path:
 def _predict(arguments: argparse.Namespace) -> int:
     import torch
 
-    from pitgeo.evaluation.measure_table import format_errors
-    from pitgeo.prediction.predictor import load_any, predict_with
+    from pitgeo.evaluation.measure_table import format_errors, format_quantities
+    from pitgeo.prediction.predictor import QUANTITIES, load_any, predict_with
     from pitgeo.training import torch_device
 
     def progress(files: Sequence[Path]) -> Iterable[Path]:
@@ -186,9 +186,11 @@ def _predict(arguments: argparse.Namespace) -> int:
         predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
     )
     print(f"{_files(len(written))} in {arguments.output}" if arguments.quiet else "\n".join(map(str, written)))
+    if measures.quantities:
+        print(arguments.output / QUANTITIES)
     if measures.names:  # beside the list of files
         lines = [f"errors in {_files(len(measures.names))} with the truth", *format_errors(measures.result())]
-        print("\n".join(lines), file=sys.stderr)
+        print("\n".join([*lines, *format_quantities(measures.quantities.result())]), file=sys.stderr)
     return 0
 
 

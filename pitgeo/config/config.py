@@ -8,12 +8,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from pitgeo.config.messages import messages
 from pitgeo.config.toml import ConfigError, put_override, read_toml, toml_text
 from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.datasets import DATASETS
+from pitgeo.geometry.quantities import Quantity
 from pitgeo.models.registry import MODELS
 from pitgeo.nn.rollout import check_window
 
@@ -119,6 +129,25 @@ class TrainingConfig(_Table):
         return LOSSES[self.loss].norm
 
 
+class EvaluationConfig(_Table):
+    """What is reported beside the errors of the targets.
+
+    ``quantities`` are numbers of the targets on each mesh, ``"force:pressure@wall"``
+    (:func:`pitgeo.geometry.integrals.compute`).
+    """
+
+    quantities: tuple[str, ...] = ()
+
+    @field_validator("quantities")
+    @classmethod
+    def _check_quantities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            Quantity.parse(text)
+        if twice := sorted({text for text in value if value.count(text) > 1}):
+            raise ValueError(f"Expected every quantity once (got {twice} more than once)")
+        return value
+
+
 class RunConfig(_Table):
     """Everything that makes a run.
 
@@ -130,6 +159,7 @@ class RunConfig(_Table):
     model: Choice
     scaling: ScalingConfig = ScalingConfig()
     training: TrainingConfig = TrainingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
     def _check(self) -> RunConfig:

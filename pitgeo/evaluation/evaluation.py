@@ -22,8 +22,16 @@ from pitgeo.evaluation import plots
 from pitgeo.evaluation.appraisal import Appraised, appraise
 from pitgeo.evaluation.html_report import write_report
 from pitgeo.evaluation.illustrate import draw, export, head_lengths
-from pitgeo.evaluation.measure_table import format_errors
-from pitgeo.evaluation.scores import SPLITS, Split, measure_samples, predict_samples, read_split, resting
+from pitgeo.evaluation.measure_table import format_errors, format_quantities
+from pitgeo.evaluation.scores import (
+    SPLITS,
+    Split,
+    measure_quantities,
+    measure_samples,
+    predict_samples,
+    read_split,
+    resting,
+)
 from pitgeo.measures.measures import FORMAT
 from pitgeo.prediction.predictor import load
 from pitgeo.system.atomic_files import write_atomic
@@ -53,7 +61,8 @@ def evaluate(
         split: The split of the data.
         device: Device of the model, in torch's notation.
         progress: Show a progress bar (in a terminal only).
-        overrides: Changes to the options of the data, ``"data.darcy2d.resolution=85"``.
+        overrides: Changes to the options of the data, ``"data.darcy2d.resolution=85"``, or to what is reported,
+            ``'evaluation.quantities=["peak:von_mises"]'``.
 
     Returns:
         The content of ``evaluation.json``.
@@ -66,10 +75,14 @@ def evaluate(
     predictor = load(checkpoint, device)
     config, options = predictor.config, predictor.data_options
     if overrides:
-        wrong = [override for override in overrides if not override.startswith("data.")]
+        wrong = [override for override in overrides if not override.startswith(("data.", "evaluation."))]
         if wrong:
-            raise ValueError(f"Expected changes to the data alone, as in data.{config.data.name}.test=50 (got {wrong})")
+            raise ValueError(
+                f"Expected changes to the data, as in data.{config.data.name}.test=50, or to the evaluation alone (got "
+                f"{wrong})"
+            )
         config = parse_config(config.plain(), overrides, source=str(checkpoint))
+    if any(override.startswith("data.") for override in overrides):
         options = config.data.options
         _check_leaks(predictor.facts.get("split"), options.split_files(), split, checkpoint)
     samples = read_split(options, config.data.name, split, progress)
@@ -80,6 +93,7 @@ def evaluate(
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
     predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
     measures = measure_samples(predictor, samples, predictions)
+    quantities = measure_quantities(predictor, config.evaluation.quantities, samples, predictions, progress)
     errors = measures.order()
     order = np.argsort(errors, kind="stable")
     rest = resting(predictor, samples)
@@ -101,6 +115,7 @@ def evaluate(
         "seed": config.training.seed,
         "epochs": config.training.epochs,
         "errors": measures.result(),
+        **quantities.result(),
         "at_rest": rest,
         **{which: _case(samples, ids, errors, number) for which, number in chosen.items()},
         "worst_samples": [_case(samples, ids, errors, int(n)) for n in order[::-1][:10]],
@@ -118,6 +133,8 @@ def evaluate(
         tested = Appraised(predictor, options, samples, predictions)
         result |= appraise(predictor, tested, checkpoint.parent / "metrics.csv", seconds)
     draw(predictor, samples, predictions, chosen, result, folder / "pictures", measures)
+    if pairs := {**measures.peaks(), **quantities.pairs()}:
+        plots.scatter(pairs, folder / "pictures" / "scatter.png")
     export(samples, chosen, result, folder / "meshes")
     if config.data.options.rollout > 1 or samples.steps > 1:
         plots.error_growth(
@@ -162,6 +179,7 @@ def format_table(result: dict[str, Any]) -> str:
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
         "",
         *format_errors(result["errors"]),
+        *format_quantities(result),
     ]
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.4g})" for which in _CHOSEN)
     scales = [

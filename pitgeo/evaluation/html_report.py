@@ -32,6 +32,7 @@ LEGEND = (
 CHOSEN = ("best", "median", "worst")
 FIELDS = "Truth, prediction and absolute error of the best, the median and the worst sample"
 CAPTIONS = {
+    "scatter": "Predicted against true numbers, a dot for each sample: the peak of every target, and quantities",
     "growth": "Error over the predicted steps",
     "loss": "Training loss and validation error over the epochs",
     "length_scales": "Length scale of every head",
@@ -69,6 +70,7 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     words = [
         section("Verdict", items((result.get("verdict") or {}).get("sentences") or [])),
         section("Errors", _errors(result)),
+        section("Quantities", _quantities(result)),
         section("Controls", _controls(result)),
     ]
     config = folder / "config.toml"
@@ -137,6 +139,13 @@ def _errors(result: Mapping[str, Any]) -> str:
     return table(("target", *(measure_table.heading(name) for name, _ in columns)), lines) + "".join(map(note, notes))
 
 
+def _quantities(result: Mapping[str, Any]) -> str:
+    """The table of quantities that the command line prints."""
+    rows = [(shortened(name), *map(_dash, values)) for name, *values in measure_table.quantity_rows(result)]
+    head = ("quantity", *map(measure_table.heading, measure_table.QUANTITY_COLUMNS))
+    return table(head, rows) + "".join(map(note, measure_table.quantity_notes(result))) if rows else ""
+
+
 def _all_errors(result: Mapping[str, Any]) -> str:
     """A table with more columns, then the statistics of every error over the samples."""
     targets = _targets(result.get("errors"))
@@ -202,6 +211,14 @@ def _samples(result: Mapping[str, Any]) -> str:
     if worst := result.get("worst_samples"):
         rows = [(_name(sample), sample.get("relative_l2")) for sample in worst]
         parts.append("<p>Largest errors:</p>" + table(("sample", "relative l2"), rows))
+    if cases := result.get("quantity_cases"):
+        names = list(dict.fromkeys(name for case in cases for name in case["truth"]))
+        head = [f"{shortened(name)}, {kind}" for name in names for kind in ("truth", "prediction")]
+        values = [
+            (Path(case["name"]).name, *(case[kind].get(name) for name in names for kind in ("truth", "prediction")))
+            for case in cases
+        ]
+        parts.append("<p>Quantities:</p>" + table(("sample", *head), values))
     return "\n".join(parts)
 
 

@@ -15,6 +15,8 @@ COLUMNS = (
 )
 """Errors in the table, and the number of each that is shown."""
 LEGEND = "relative l2: mean over samples; the others: all points of all samples. See docs/measures.md"
+QUANTITY_COLUMNS = ("mean_truth", "bias", "mean_absolute", "largest_absolute", "relative_l2", "r2")
+QUANTITY_LEGEND = "one number a sample; bias: mean of prediction less truth"
 MOST = 24
 """Largest number of rows of a table; more are cut out of its middle."""
 WIDTH = 100
@@ -49,6 +51,49 @@ def reasons(errors: Mapping[str, Any], columns: Sequence[tuple[str, str]] = COLU
             if which in part and part[which] is None and part.get("reason"):
                 by_reason.setdefault(f"{heading(name)}: {part['reason']}", []).append(target)
     return [f"{', '.join(targets[:3])}{', ...' * (len(targets) > 3)}: no {text}" for text, targets in by_reason.items()]
+
+
+def quantity_rows(result: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The name and the numbers of every quantity of an evaluation, in the order of :data:`QUANTITY_COLUMNS`."""
+    return [
+        (name, *(entry.get(column) for column in QUANTITY_COLUMNS))
+        for name, entry in (result.get("quantities") or {}).items()
+    ]
+
+
+def quantity_notes(result: Mapping[str, Any]) -> list[str]:
+    """What to know of the quantities of an evaluation."""
+    undefined = [
+        f"{name}: {entry['reason']}"
+        for name, entry in (result.get("quantities") or {}).items()
+        if entry.get("reason") and any(entry.get(column) is None for column in QUANTITY_COLUMNS)
+    ]
+    return [QUANTITY_LEGEND, *(result.get("quantity_notes") or []), *undefined[:3]]
+
+
+def format_quantities(result: Mapping[str, Any]) -> list[str]:
+    r"""The lines of a table of quantities, after an empty one; none without quantities.
+
+    Example:
+        >>> numbers = dict(mean_truth=2.0, bias=0.5, mean_absolute=0.5, largest_absolute=0.75, relative_l2=0.25)
+        >>> print("\n".join(format_quantities({"quantities": {"mean:heat": numbers | {"r2": None}}})))
+        <BLANKLINE>
+        quantity   mean truth       bias  mean absolute  largest absolute  relative l2         r2
+        mean:heat           2        0.5            0.5              0.75         0.25          -
+        one number a sample; bias: mean of prediction less truth
+    """
+    every = quantity_rows(result)
+    if not every:
+        return []
+    width = max(8, *(len(name) for name, *_ in every))
+    widths = [max(9, len(heading(name))) for name in QUANTITY_COLUMNS]
+    head = (heading(name).rjust(size) for name, size in zip(QUANTITY_COLUMNS, widths, strict=True))
+    lines = ["", f"{'quantity':{width}}  {'  '.join(head)}"]
+    for name, *values in every:
+        cells = ("-" if value is None else f"{value:.4g}" for value in values)
+        lines.append(f"{name:{width}}  {'  '.join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))}")
+    notes = (textwrap.wrap(text, WIDTH, subsequent_indent="  ") for text in quantity_notes(result))
+    return [*lines, *(line for part in notes for line in part)]
 
 
 def format_errors(errors: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Literal
@@ -14,9 +15,12 @@ from pitgeo.data.samples import Samples
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.shared_mesh import SharedMesh
 from pitgeo.measures.measures import Measures
+from pitgeo.measures.quantities import Quantities, QuantityErrors
 from pitgeo.measures.relative_error import at_rest
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import Predictor
+
+log = logging.getLogger(__name__)
 
 Split = Literal["train", "validation", "test"]
 SPLITS = ("train", "validation", "test")
@@ -78,6 +82,32 @@ def measure_samples(
         pos = sample.x if samples.physical else sample.points("output")[0]
         measures.add(name, sample.y, prediction, sample.get("y_mask"), pos)
     return measures
+
+
+def measure_quantities(
+    predictor: MeshPredictor, quantities: Sequence[str], samples: Samples, predictions: Sequence[Tensor], progress: bool
+) -> QuantityErrors:
+    """Errors of named numbers of the predictions.
+
+    Raises:
+        ValueError: If there are names, and the samples have no mesh files; or as :class:`~pitgeo.measures.Quantities`.
+    """
+    errors = QuantityErrors(Quantities(predictor.table, quantities))
+    bar = tqdm(desc="quantities", total=len(samples), unit="sample", disable=not progress or not sys.stderr.isatty())
+    with bar:
+        for number, prediction in enumerate(predictions if quantities else ()):
+            mesh = samples.mesh(number) if samples.table is not None else None
+            if mesh is None:
+                raise ValueError(
+                    f"Expected data of mesh files for evaluation.quantities (got samples without, and "
+                    f"{quantities[0]!r}); leave them out"
+                )
+            values = (part.double().numpy() for part in (samples[number].y, prediction))
+            errors.add(samples.name(number) or f"sample {number}", mesh, *values)
+            bar.update()
+    for note in errors.quantities.notes:
+        log.warning("%s", note)
+    return errors
 
 
 def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:

@@ -53,6 +53,10 @@ class Order:
         check_finite(values.sum(1), self.used, self)
         return np.array([self.pick(values)])
 
+    def sizes(self, values: Floats) -> Floats:
+        """The absolute value ``[1]``: the number is one of the values, without rounding."""
+        return np.abs(self(values))
+
 
 def extreme(mesh: Mesh, used: NDArray[np.int64], quantity: Quantity, place: Place, column: int | None) -> Order:
     """The largest or the smallest value at some points or cells."""

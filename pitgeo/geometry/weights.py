@@ -56,6 +56,10 @@ class Weights:
         check_finite(flat, self.matrix.indices, self)
         return np.asarray(self.matrix @ np.where(np.isfinite(flat), flat, 0.0))
 
+    def sizes(self, values: Floats) -> Floats:
+        """The sums ``[numbers]`` of the absolute values of the terms, to which rounding errors are relative."""
+        return np.asarray(abs(self.matrix) @ np.abs(np.nan_to_num(np.asarray(values, np.float64).ravel())))
+
     def tensor(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """The matrix as a sparse tensor, for ``weights.tensor() @ values.ravel()`` with gradients."""
         entries = self.matrix.tocoo()

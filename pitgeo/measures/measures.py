@@ -17,6 +17,7 @@ from torch import Tensor
 
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.measures.error_sums import ErrorSums, relative_errors, statistic
+from pitgeo.measures.quantities import Quantities, QuantityErrors
 from pitgeo.measures.reference import Reference, Values
 
 FORMAT = 2
@@ -37,6 +38,7 @@ class Measures:
         table: The targets with their channels; vectors are measured as a whole and by component.
         reference: Mean of every channel on the training set; without it, errors relative to it are not defined.
         why: The reason if there is no reference.
+        quantities: Names of quantities, whose numbers :attr:`quantities` collects.
 
     Example:
         >>> from pitgeo.data.fields import FieldTable, MeshField
@@ -49,8 +51,15 @@ class Measures:
         (1.0, 0.0)
     """
 
-    def __init__(self, table: FieldTable, reference: Reference | None, why: str = NO_REFERENCE) -> None:
+    def __init__(
+        self,
+        table: FieldTable,
+        reference: Reference | None,
+        why: str = NO_REFERENCE,
+        quantities: Sequence[str] = (),
+    ) -> None:
         self.table, self.reference, self.why = table, reference, why
+        self.quantities = QuantityErrors(Quantities(table, quantities))
         self.names: list[str] = []
         self._rows: dict[tuple[int, int, int | None], list[ErrorSums]] = {}
         self._steps = 1
@@ -164,6 +173,16 @@ class Measures:
                 errors = {name: getattr(row, name) for name in NAMES}
                 cases[row.sample]["errors"][f"{label}{self._end(step)}"] = errors
         return cases
+
+    def peaks(self) -> dict[str, tuple[Values, Values]]:
+        """The largest true and predicted values of every sample, by ``"peak:<target>"``; of a vector, of its length."""
+        found = {}
+        for (step, position, component), rows in self._rows.items():
+            peaks = [row.peak for row in rows if row.peak is not None]
+            if component is None and peaks:
+                name = f"peak:{self.table.targets[position].name}{self._end(step)}"
+                found[name] = np.array([peak.truth for peak in peaks]), np.array([peak.prediction for peak in peaks])
+        return found
 
     def _end(self, step: int) -> str:
         """The ending of names for a step of a roll-out."""

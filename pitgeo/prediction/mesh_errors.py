@@ -17,10 +17,10 @@ from pitgeo.mesh import Mesh
 def add_mesh(
     measures: Measures, mesh: Mesh, sample: PointData, prediction: Floats, truths: Sequence[Mapping[str, Floats]]
 ) -> None:
-    """Add the errors on one mesh, for the targets and steps with a known truth.
+    """Add the errors on one mesh, for the targets and steps with a known truth, and the quantities of the prediction.
 
     Args:
-        measures: Collects the errors; without any known truth, nothing is added.
+        measures: Collects the errors; without any known truth, quantities alone are added.
         mesh: The mesh.
         sample: The sample of the prediction.
         prediction: Predicted values ``[m, steps * K]``.
@@ -38,6 +38,8 @@ def add_mesh(
     if known.any():
         name = str(mesh.path) if mesh.path else f"mesh {len(measures.names)}"
         measures.add(name, values, prediction, known, sample.points("output")[0])
+    if measures.quantities:
+        measures.quantities.add_known(mesh, truths, prediction)
 
 
 def numbers_of(cases: Sequence[Any], parameters: Any) -> list[Mapping[str, float]]:

@@ -62,10 +62,10 @@ class MeshPredictor(ABC):
 
     def measures(self) -> Measures:
         """An empty collection of errors, to which predictions and truths are added."""
-        reference = self.reference
+        reference, quantities = self.reference, self.config.evaluation.quantities
         if isinstance(reference, str):
-            return Measures(self.table, None, reference)
-        return Measures(self.table, reference)
+            return Measures(self.table, None, reference, quantities)
+        return Measures(self.table, reference, quantities=quantities)
 
     @abstractmethod
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
@@ -151,7 +151,8 @@ class MeshPredictor(ABC):
                 list of dictionaries, one for each mesh.
 
         Returns:
-            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every single mesh.
+            ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every single mesh; and
+            ``quantities`` and ``quantity_cases``, if the run names some.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -186,6 +187,7 @@ class MeshPredictor(ABC):
             "samples": len(measures.names),
             "errors": measures.result(),
             "cases": measures.cases(),
+            **measures.quantities.result(),
         }
 
     def check_space(self) -> None:

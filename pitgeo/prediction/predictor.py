@@ -25,8 +25,12 @@ from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
 from pitgeo.prediction.many import CHUNK, with_inputs
 from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.fitted import load_module
 from pitgeo.training.module import OperatorModule
+
+QUANTITIES = "quantities.csv"
+"""The table of quantities, beside predicted files."""
 
 __all__ = ["Predictor", "load", "load_any", "load_ensemble", "predict_files", "predict_with"]
 
@@ -239,7 +243,8 @@ def predict_with(
         parameters: Table of numbers of these files, instead of the table of the training.
         steps: For a model of time series, the number of states to predict after the first state of each file, written
             as a collection (``.pvd``); ``None`` for as many as the file has, or for one.
-        measures: Collects the errors of files that hold the truth, see :meth:`MeshPredictor.measures`.
+        measures: Collects the errors of files that hold the truth, and the quantities that the run names, see
+            :meth:`MeshPredictor.measures`. The latter are written to ``quantities.csv`` in any case.
 
     Raises:
         FileNotFoundError: If a file is missing.
@@ -270,6 +275,8 @@ def predict_with(
             )
     numbers = predictor.file_parameters(files, parameters)
     folder.mkdir(parents=True, exist_ok=True)
+    if measures is None and predictor.config.evaluation.quantities:
+        measures = predictor.measures()
     written = []
     with predictor.doubts.summed_up():
         for file in progress(files):
@@ -279,4 +286,6 @@ def predict_with(
             else:
                 write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
             written.append(target)
+    if measures is not None and measures.quantities:
+        write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
     return written

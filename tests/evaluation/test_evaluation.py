@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pitgeo.config.config import EvaluationConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
@@ -78,6 +79,7 @@ class Predictor:
             data=SimpleNamespace(name="fake", options=self.data_options),
             model=SimpleNamespace(name="pit"),
             training=SimpleNamespace(seed=7, epochs=3, batch_size=2, window=0, schedule="cosine"),
+            evaluation=EvaluationConfig(),
         )
 
     def measures(self) -> Measures:
@@ -120,7 +122,7 @@ def test_numbers(tmp_path: Path, install: Callable[..., list[PointData]]) -> Non
     assert result["data"] == {"train": 10, "test": 5} and result["parameters"] > 0
     assert json.loads((tmp_path / "evaluation.json").read_text()) == result
     pictures = {path.name for path in (tmp_path / "pictures").iterdir()}
-    assert pictures == {"fields.png", "latent_mesh.png", "length_scales.png", "loss.png"}
+    assert pictures == {"fields.png", "latent_mesh.png", "length_scales.png", "loss.png", "scatter.png"}
     assert not list(tmp_path.glob(".part-*"))
     table = format_table(result)
     assert "worst sample 94 (0.05)" in table and result["format"] == 2

@@ -148,7 +148,7 @@ def shown_pictures(page: Page) -> list[Image.Image]:
 def test_the_pictures_are_inside_those_of_fields_first(run: Path) -> None:
     page = Page(write_report(run))
     shown = shown_pictures(page)
-    names = ("fields", "loss", "length_scales", "latent_mesh")
+    names = ("fields", "scatter", "loss", "length_scales", "latent_mesh")
     assert len(shown) == len(names) == len(list((run / "pictures").glob("*.png")))
     for picture, name in zip(shown, names, strict=True):
         with Image.open(run / "pictures" / f"{name}.png") as opened:
@@ -175,7 +175,7 @@ def test_what_matters_is_shown_in_order_and_the_rest_is_folded(run: Path) -> Non
     summaries = [part.partition("</summary>")[0] for part in page.source.split("<summary>")[1:]]
     for name in ("Run", "All errors", "Samples", "Mesh files", "Length scale", "Latent points", "Training loss"):
         assert any(name in summary for summary in summaries), name
-    assert page.source.count("<img") - page.source[: places[6]].count("<img") == 3
+    assert page.source.count("<img") - page.source[: places[6]].count("<img") == 4
 
 
 def test_the_model_stands_beside_the_controls(run: Path) -> None:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from pitgeo.cli.main import main
-from pitgeo.config.config import RunConfig
+from pitgeo.config.config import EvaluationConfig, RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.datasets import ListedSamples
@@ -69,6 +69,7 @@ class Fake(MeshPredictor):
         config = SimpleNamespace(
             data=SimpleNamespace(name="fake", options=Options(splits or {})),
             model=SimpleNamespace(name="fake"),
+            evaluation=EvaluationConfig(),
             scaling=SimpleNamespace(box="unit"),
             training=SimpleNamespace(seed=seed, batch_size=2),
             plain=lambda: plain,

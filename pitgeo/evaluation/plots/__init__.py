@@ -8,6 +8,7 @@ from pitgeo.evaluation.plots.fields import FieldSample, field_curves, field_trip
 from pitgeo.evaluation.plots.meshes import MeshSample, mesh_fields
 from pitgeo.evaluation.plots.numbers import error_growth, length_scales, loss_curves, method_errors, trends
 from pitgeo.evaluation.plots.reliability import reliability
+from pitgeo.evaluation.plots.scatter import scatter
 
 __all__ = [
     "FieldSample",
@@ -23,5 +24,6 @@ __all__ = [
     "mesh_fields",
     "method_errors",
     "reliability",
+    "scatter",
     "trends",
 ]
