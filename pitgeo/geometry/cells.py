@@ -214,7 +214,7 @@ def weld(points: NDArray[np.float64], blocks: Sequence[Block], when: Literal["al
     """
     if when == "apart":
         used = np.concatenate([block.nodes.ravel() for block in blocks])
-        if len(np.unique(used)) < len(used):
+        if np.bincount(used).max(initial=0) > 1:
             return list(blocks)
     _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
     same = first[inverse.reshape(-1)]

@@ -9,6 +9,7 @@ from pitgeo.graphs.boxes import Boxes
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Singles = NDArray[np.float32]
 
 BRANCHES = 8
 """Members of a group: simplices, or groups of the level below."""
@@ -45,32 +46,32 @@ class Cylinders:
             members = np.where(number < len(members), number, -1).reshape(-1, BRANCHES)
 
 
-def squared_bounds(queries: Array, cylinders: Array) -> tuple[Array, Array, float]:
-    """Bounds of squared distances of queries ``[Q, 3]`` to what lies in cylinders ``[C, 8]``.
+def squared_bounds(queries: Array, cylinders: Array) -> tuple[Singles, Singles]:
+    """Bounds of squared distances of queries ``[Q, 3]`` to what lies in cylinders ``[C, 8]``, however they are rounded.
 
     Returns:
-        To each cylinder at least ``[Q, C]``; to the nearest at most ``[Q]``, since centers lie on simplices; how much
-        these may be wrong by rounding.
+        To each cylinder at least ``[Q, C]``; to the nearest of all at most ``[Q]``, since centers lie on simplices.
     """
     middle = 0.5 * (queries.min(0) + queries.max(0))  # positions about it are small: squares hardly cancel
-    queries, centers, axes = queries - middle, cylinders[:, :3] - middle, cylinders[:, 3:6]
-    half, radius = cylinders[:, 6], cylinders[:, 7]
+    queries, centers = (queries - middle).astype(np.float32), (cylinders[:, :3] - middle).astype(np.float32)
+    axes, half, radius = (part.astype(np.float32) for part in np.split(cylinders[:, 3:], [3, 4], axis=1))
     own, other = np.square(queries).sum(1), np.square(centers).sum(1)
+    rounding = 16 * np.finfo(np.float32).eps * (own.max() + other + np.square(half[:, 0]) + np.square(radius[:, 0]))
     squared = queries @ (-2.0 * centers.T)
     squared += own[:, None]
-    squared += other
+    squared += other + rounding
     nearest = squared.min(1)
     along = queries @ axes.T
     along -= np.einsum("ij,ij->i", centers, axes)
     squared -= np.square(along)
     beside = np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
     np.abs(along, out=along)
-    along -= half
-    beside -= radius
+    along -= half.T
+    beside -= radius.T
     least = np.square(np.maximum(along, 0.0, out=along), out=along)
     least += np.square(np.maximum(beside, 0.0, out=beside), out=beside)
-    rounding = 16 * np.finfo(float).eps * float(own.max() + other.max() + (half**2 + radius**2).max())
-    return least, np.maximum(nearest, 0.0), rounding
+    least -= 2.0 * rounding
+    return least, nearest
 
 
 def _near_ones(cylinders: Array) -> Numbers:

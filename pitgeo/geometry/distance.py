@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from pitgeo.geometry.cylinders import Cylinders, squared_bounds
 from pitgeo.geometry.grid import solid
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh.vtk.pyvista_extra import pyvista
+from pitgeo.system.processes import cores
 
 QUERIES = 256  # looked at together
 PAIRS = 2**18  # of a point and a cylinder or a simplex, at once
@@ -30,21 +33,23 @@ def distance_to(
         points: Positions of the nodes ``[N, D]``.
         pieces: Nodes ``[pieces, corners]`` of points, segments or polygons, at least one.
     """
-    queries, points = solid(queries), solid(points)
+    largest = max(np.abs(queries).max(initial=0.0), np.abs(points).max(initial=0.0))
+    unit = np.ldexp(1.0, int(np.frexp(largest)[1]))  # exact; squares in single precision stay in its range
+    queries, points = solid(queries) / unit, solid(points) / unit
     best = np.full(len(queries), np.inf)
     order = np.asarray(kd_tree(queries).indices) if len(queries) > QUERIES else np.arange(len(queries))
     parts = [order[start : start + QUERIES] for start in range(0, len(order), QUERIES)]
-    corner = np.zeros(len(points), bool)
+    is_corner = np.zeros(len(points), bool)
     for width in (3, 2, 1):
         simplices = np.unique(np.sort(simplices_of(points, pieces, width), 1), axis=0)
         if width == 1:  # where a corner of a triangle or segment is, that is as near
-            simplices = simplices[~corner[simplices[:, 0]]]
-        corner[simplices] = True
+            simplices = simplices[~is_corner[simplices[:, 0]]]
+        is_corner[simplices] = True
         if len(simplices):
-            corners = points[simplices]
-            cylinders = Cylinders(corners)
-            for part in parts:
-                _lower(best, part, queries, corners, cylinders)
+            lower = partial(_lower, best, queries, points[simplices], Cylinders(points[simplices]))
+            with ThreadPoolExecutor(cores()) as pool:
+                list(pool.map(lower, parts))
+    best *= unit
     return best
 
 
@@ -62,29 +67,29 @@ def simplices_of(points: NDArray[np.float64], pieces: Sequence[NDArray[np.int64]
 
 def _lower(
     best: NDArray[np.float64],
-    rows: NDArray[np.int64],
     queries: NDArray[np.float64],
     corners: NDArray[np.float64],
     cylinders: Cylinders,
+    rows: NDArray[np.int64],
 ) -> None:
     """Lower the distances found so far of some queries near each other, where one of the simplices is nearer."""
-    todo = [(rows, best[rows] ** 2, 0, np.arange(len(cylinders.levels[0])))]
+    todo = [(rows, best[rows].astype(np.float32) ** 2, 0, np.arange(len(cylinders.levels[0])))]
     while todo:
         rows, bound, level, near = todo.pop()
         if len(rows) > 1 and len(rows) * len(near) > PAIRS:
             middle = len(rows) // 2
             todo += [(rows[half], bound[half], level, near) for half in (slice(middle), slice(middle, None))]
             continue
-        least, most, rounding = squared_bounds(queries[rows], cylinders.levels[level][near])
+        least, most = squared_bounds(queries[rows], cylinders.levels[level][near])
         bound = np.minimum(bound, most)
-        inside = least <= bound[:, None] + rounding
+        inside = least <= bound[:, None]
         if level < len(cylinders.members):
             near = cylinders.members[level][near[inside.any(0)]].ravel()
             todo.append((rows, bound, level + 1, near[near >= 0]))
             continue
         first = least.argmin(1)
         _lower_pairs(best, rows, near[first], queries, corners)
-        inside &= least <= best[rows, None] ** 2 + rounding
+        inside &= least <= best[rows, None].astype(np.float32) ** 2
         inside[np.arange(len(rows)), first] = False
         query, which = np.nonzero(inside)
         for start in range(0, len(query), PAIRS):
