@@ -39,6 +39,9 @@ if __name__ == "__main__":
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument("--attention-forms", action="store_true", help="fit what the forms of global attention cost")
     parser.add_argument(
+        "--growth", action="store_true", help="measure steps of 1,000 to 1,000,000 points, and state the exponent"
+    )
+    parser.add_argument(
         "--predict-points", type=int, nargs="+", metavar="POINTS", help="sizes of mesh files to predict on instead"
     )
     parser.add_argument(
@@ -76,7 +79,8 @@ if __name__ == "__main__":
                 options.spin,
                 options.before,
             )
-            print(format_speed(run_speed(options.works or list(WORKS), options.output, how)))
+            works = [*options.works, *(name for name in WORKS if options.growth and name.startswith("growth_"))]
+            print(format_speed(run_speed(works or list(WORKS), options.output, how)))
     except KeyboardInterrupt:
         parser.exit(130, f"{parser.prog}: stopped; finished works are kept\n")
     except (ValueError, RuntimeError, OSError) as error:

@@ -165,13 +165,19 @@ def format_speed(result: dict[str, Any]) -> str:
 
 
 def _growth(works: dict[str, Any]) -> list[str]:
-    """The growth of time with the number of points, if it was measured."""
-    seconds = {n: works[f"growth_{n}"]["ways"]["pitgeo"]["seconds"] for n in GROWING if f"growth_{n}" in works}
-    lines = [
-        f"From {low:,} to {high:,} points: to the power {math.log(seconds[high] / seconds[low], high / low):.2f}"
-        for low, high in itertools.pairwise(seconds)
-    ]
-    return ["## Growth of a step's time with the points", "", *(f"- {line}" for line in lines), ""] if lines else []
+    """The growth of time with the number of points, where it was measured."""
+    lines = []
+    for family, what in (("growth", "a training step"), ("boundary", "distances to the boundary")):
+        found = {n: works[f"{family}_{n}"]["ways"]["pitgeo"] for n in GROWING if f"{family}_{n}" in works}
+        lines += [
+            f"- {what}, from {low:,} to {high:,} points: to the power {_power(found, low, high):.2f}"
+            for low, high in itertools.pairwise(found)
+        ]
+    return ["## Growth of time with the points", "", *lines, ""] if lines else []
+
+
+def _power(found: dict[int, dict[str, float]], low: int, high: int) -> float:
+    return math.log(found[high]["seconds"] / found[low]["seconds"], high / low)
 
 
 def _summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:

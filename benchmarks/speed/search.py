@@ -1,4 +1,4 @@
-"""Neighbour search and farthest points on large meshes, compared with scipy's tree and torch-cluster."""
+"""Searches on large meshes: neighbours and farthest points, beside other programs, and the nearest boundary."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from benchmarks.speed.works import Step, Way, Work
+from pitgeo.geometry.boundary import boundary_distance
 from pitgeo.graphs.neighbors import knn
 from pitgeo.graphs.sampling import farthest_points, torch_cluster
 
@@ -40,6 +41,18 @@ def neighbors(targets: int, sources: int, k: int) -> Work:
     points = max(targets, sources)
     title = f"Search: {k:,} neighbours of {targets:,} points among {sources:,} in a cube"
     return Work(title, {"pitgeo": _way(points, ours), "scipy's tree": _way(points, by_tree)})
+
+
+def boundary(points: int) -> Work:
+    """Distances of the points of a bent cube of hexahedra to its boundary."""
+
+    def way(seed: int, device: str) -> Step:
+        from benchmarks.speed.large_files import box_mesh  # which measures works as well
+
+        mesh = box_mesh(points)
+        return lambda: boundary_distance(mesh, mesh.points)
+
+    return Work(f"Distances to the boundary: about {points:,} points of hexahedra", {"pitgeo": way})
 
 
 def _way(points: int, do: Callable[[Tensor], object]) -> Way:

@@ -3,7 +3,7 @@
 from benchmarks.speed.big_mesh import big_mesh
 from benchmarks.speed.networks import Network, darcy2d, elasticity, growing, naca
 from benchmarks.speed.quick import quick
-from benchmarks.speed.search import farthest, neighbors
+from benchmarks.speed.search import boundary, farthest, neighbors
 from benchmarks.speed.works import Work, local_layer, training
 
 NETWORKS: dict[str, Network] = {
@@ -17,7 +17,7 @@ NETWORKS: dict[str, Network] = {
 """The paper's networks; their training steps are compared with dense ones, and can be profiled."""
 
 GROWING = (1_000, 10_000, 100_000, 1_000_000)
-"""Numbers of points of the meshes of ``growth_...``."""
+"""Numbers of points of the meshes of ``growth_...`` and, but for the first, ``boundary_...``."""
 
 WORKS: dict[str, Work] = {
     "elasticity": training(NETWORKS["elasticity"], compiled=True),
@@ -32,5 +32,6 @@ WORKS: dict[str, Work] = {
     "search_encoder": neighbors(2_048, 200_000, 4_000),
     "search_decoder": neighbors(200_000, 4_096, 82),
     **{f"growth_{points}": training(growing(points), ()) for points in GROWING},
+    **{f"boundary_{points}": boundary(points) for points in GROWING[1:]},
 }
 """Every work by name."""
