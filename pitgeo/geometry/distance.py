@@ -16,6 +16,7 @@ from pitgeo.mesh.vtk.pyvista_extra import pyvista
 from pitgeo.system.processes import cores
 
 QUERIES = 256  # looked at together
+FEW = 16  # of these are no work for another thread
 PAIRS = 2**18  # of a point and a cylinder or a simplex, at once
 
 
@@ -47,7 +48,7 @@ def distance_to(
         is_corner[simplices] = True
         if len(simplices):
             lower = partial(_lower, best, queries, points[simplices], Cylinders(points[simplices]))
-            with ThreadPoolExecutor(cores()) as pool:
+            with ThreadPoolExecutor(min(cores(), -(-len(parts) // FEW))) as pool:
                 list(pool.map(lower, parts))
     best *= unit
     return best
