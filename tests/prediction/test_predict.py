@@ -62,6 +62,7 @@ def test_training_leaves_everything(run):
         "latent_mesh.png",
         "length_scales.png",
         "loss.png",
+        "scatter.png",
     }
     assert {path.name.split("_")[0] for path in meshes(run)} == {"best", "median", "worst"}
     assert json.loads((out / "evaluation.json").read_text())["samples"] == 2
