@@ -1,0 +1,73 @@
+"""The table of a sweep, and its fields, against predictions of single files."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from pitgeo import load
+from pitgeo.integrals import compute
+from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.workflows.designs import Varied, combinations
+from pitgeo.workflows.run import train
+from pitgeo.workflows.sweep import sweep
+from tests.pictures import without_pictures
+from tests.prediction.test_many import plate
+from tests.small_runs import small_run
+
+QUANTITIES = ["mean:v_x", "peak:q", "p90:v", "flux:v"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sweep")
+    for number in range(8):
+        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
+    config = small_run(root, "cases/*.vtu", ["load", "wind"], ["v", "q", "peak"], 'evaluation.quantities=["min:q"]')
+    with without_pictures():
+        return train(config, root / "out").checkpoint
+
+
+@pytest.fixture(scope="module")
+def predictor(checkpoint):
+    return load(checkpoint)
+
+
+def rows(table):
+    with open(table, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_rows_are_the_quantities_of_predicted_files(predictor, tmp_path):
+    values = combinations([Varied.parse("load=1:1.6:3"), Varied.parse("wind_y=-2,0")])
+    table = sweep(predictor, plate(3), values, tmp_path / "new", QUANTITIES, fields=True)
+    found = rows(table)
+    assert list(found[0]) == ["load", "wind_y", "peak", *QUANTITIES] and len(found) == 6
+    for number, row in enumerate(found):
+        mesh = plate(3).with_field_data("load", np.array([values["load"][number]]), "replace")
+        mesh = mesh.with_field_data("wind", np.array([4.0, values["wind_y"][number]]), "replace")
+        expected = predictor.predict_mesh(mesh)
+        names = [text.replace(":v", ":v_prediction").replace(":q", ":q_prediction") for text in QUANTITIES]
+        numbers = [*expected.field_data["peak_prediction"], *compute(expected, *names).values()]
+        assert [float(row[name]) for name in ["peak", *QUANTITIES]] == pytest.approx(numbers, rel=1e-4, abs=1e-4)
+        assert float(row["load"]) == values["load"][number] and float(row["wind_y"]) == values["wind_y"][number]
+        written = read_mesh(tmp_path / "new" / "fields" / f"{number:04}.vtu")
+        size = np.abs(expected.point_data["v_prediction"]).max()
+        assert np.allclose(written.point_data["v_prediction"], expected.point_data["v_prediction"], atol=1e-5 * size)
+        assert written.field_data["load"] == values["load"][number] and "v" not in written.point_data
+        assert written.field_data["wind"].tolist() == [4.0, values["wind_y"][number]]
+
+
+def test_without_names_it_has_the_quantities_of_the_run_or_the_peaks(predictor, tmp_path, monkeypatch):
+    table = sweep(predictor, plate(3), {"load": [1.2]}, tmp_path)
+    assert list(rows(table)[0]) == ["load", "peak", "min:q"] and not (tmp_path / "fields").exists()
+    bare = predictor.config.evaluation.model_copy(update={"quantities": ()})
+    monkeypatch.setattr(predictor, "config", predictor.config.model_copy(update={"evaluation": bare}))
+    assert list(rows(sweep(predictor, plate(3), {"load": [1.2]}, tmp_path))[0]) == ["load", "peak", "peak:v", "peak:q"]
+
+
+def test_nothing_is_written_where_something_is_wrong(predictor, tmp_path):
+    for values, names in (({"lod": [1.0]}, []), ({"load": [1.0]}, ["mean:w"]), ({"load": [1.0]}, ["mean:q@inlet"])):
+        with pytest.raises(ValueError, match="Expected"):
+            sweep(predictor, plate(3), values, tmp_path / "new", names)
+    assert not (tmp_path / "new").exists()
