@@ -11,7 +11,9 @@ from pitgeo.cli.terminal import argument
 
 DEVICES = ("auto", "cpu", "gpu")
 
-FLAGS = {name: name for name in ("members", "output", "overwrite", "parameters", "resume", "steps")}
+FLAGS = {
+    name: name for name in ("members", "output", "overwrite", "parameters", "resume", "samples", "starts", "steps")
+}
 FLAGS |= {"overrides": "set"}
 """Flags by the arguments of functions that they become."""
 
@@ -83,6 +85,10 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     _add_quiet(predict)
     predict.set_defaults(run=commands["predict"])
 
+    _add_sweep(verbs.add_parser("sweep", help="predict one mesh for many values of its numbers"), commands["sweep"])
+    optimise = verbs.add_parser("optimise", help="find the values of a mesh's numbers for which a quantity is smallest")
+    _add_optimise(optimise, commands["optimise"])
+
     describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
     describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
     describe.add_argument("--write", type=Path, metavar="FILE", help="write a configuration to train with, .toml")
@@ -105,6 +111,69 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     )
     export.set_defaults(run=commands["export"])
     return parser
+
+
+def _add_sweep(sweep: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    _add_mesh(sweep)
+    _add_vary(sweep, "values of a number: load=0:10:5 (five from 0 to 10), load=1,2,5, or load=0:10 with --samples")
+    sweep.add_argument("--samples", type=int, metavar="N", help="draw so many from the ranges, a Latin hypercube")
+    sweep.add_argument("--seed", type=int, default=0, metavar="N", help="of the Latin hypercube (default: 0)")
+    sweep.add_argument(
+        "--quantity",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="NAME",
+        help="a column of the table, as in peak:von_mises or mean:heat@outlet (default: those of the run, or peaks)",
+    )
+    sweep.add_argument("--fields", action="store_true", help="write the predicted meshes too")
+    sweep.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write sweep.csv")
+    _add_device(sweep)
+    sweep.set_defaults(run=run)
+
+
+def _add_optimise(optimise: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    _add_mesh(optimise)
+    _add_vary(optimise, "a number and its range, as in load=0:10")
+    goal = optimise.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--minimise", type=argument, metavar="NAME", help="a quantity (peak:von_mises) or a number")
+    goal.add_argument("--maximise", type=argument, metavar="NAME", help="the same, to become largest")
+    optimise.add_argument(
+        "--subject-to",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="LIMIT",
+        help="a constraint, as in 'peak:von_mises<=2e8'",
+    )
+    optimise.add_argument("--samples", type=int, default=64, metavar="N", help="first values to try (default: 64)")
+    optimise.add_argument("--starts", type=int, default=3, metavar="N", help="searches from the best (default: 3)")
+    optimise.add_argument("--seed", type=int, default=0, metavar="N", help="of the first values (default: 0)")
+    optimise.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write optimum.vtu")
+    _add_device(optimise)
+    optimise.set_defaults(run=run)
+
+
+def _add_mesh(command: argparse.ArgumentParser) -> None:
+    command.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json")
+    command.add_argument("mesh", type=Path, metavar="MESH", help="a mesh file with the input fields")
+    command.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="TABLE",
+        help="numbers that the file lacks, .csv (with a column 'file') or .json",
+    )
+
+
+def _add_vary(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument(
+        "--vary", action="append", required=True, type=argument, metavar="NAME=VALUES", help=f"{text}; once a number"
+    )
+
+
+def _add_device(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_quiet(command)
 
 
 def with_flags(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The command line: ``pitgeo train|evaluate|predict|describe|export``.
+"""The command line: ``pitgeo train|evaluate|predict|sweep|optimise|describe|export``.
 
 Here alone pitgeo prints, and sets exit codes.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from tqdm import tqdm
 
 from pitgeo.cli.arguments import make_parser, with_flags
-from pitgeo.cli.terminal import console
+from pitgeo.cli.decide import optimise, sweep
+from pitgeo.cli.terminal import check_folder, console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import keep_memory
 from pitgeo.system.threads import share_processors
@@ -74,7 +74,7 @@ def _train(arguments: argparse.Namespace) -> int:
         print("\n".join(dry_run(config)))
         return 0
     output = arguments.output or Path("runs") / arguments.config.stem
-    _check_folder(output)
+    check_folder(output)
     if arguments.members is not None:
         from pitgeo.workflows.train_ensemble import train_ensemble
 
@@ -103,7 +103,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     if arguments.checkpoint.suffix.lower() == ".json":
         return _evaluate_ensemble(arguments)
     output = arguments.output or _report_folder(arguments.checkpoint, split)
-    _check_folder(output)
+    check_folder(output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     result = evaluate(
@@ -124,7 +124,7 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
     if arguments.set or arguments.split:
         raise ValueError("Expected no --set and no --split with --files, which are evaluated as they are (got one)")
     if arguments.output:
-        _check_folder(arguments.output)
+        check_folder(arguments.output)
     torch.set_flush_denormal(True)  # as in training
     predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
     result = predictor.evaluate(arguments.files, arguments.parameters)
@@ -176,7 +176,7 @@ def _predict(arguments: argparse.Namespace) -> int:
         bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
         return bar
 
-    _check_folder(arguments.output)
+    check_folder(arguments.output)
     torch.set_flush_denormal(True)  # as in training
     device = torch_device(arguments.device)
     predictor = load_any(arguments.checkpoint, device)
@@ -206,9 +206,9 @@ def _describe(arguments: argparse.Namespace) -> int:
         return bar
 
     if arguments.json:
-        _check_folder(arguments.json.parent, "--json")
+        check_folder(arguments.json.parent, "--json")
     if arguments.write:
-        _check_folder(arguments.write.parent, "--write")
+        check_folder(arguments.write.parent, "--write")
         if arguments.write.exists() and not arguments.overwrite:
             raise ValueError(
                 f"Expected a new file to write to (got {arguments.write}, which is there); give another --write, or "
@@ -231,7 +231,7 @@ def _describe(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     from pitgeo.prediction.export import export_model
 
-    _check_folder(arguments.file.parent, "FILE")
+    check_folder(arguments.file.parent, "FILE")
     program = export_model(
         arguments.checkpoint, arguments.file, outputs=arguments.outputs, attention=arguments.attention
     )
@@ -239,21 +239,6 @@ def _export(arguments: argparse.Namespace) -> int:
         print(f"{name}: {' x '.join(str(size) for size in shape)}")
     print(f"gives: {', '.join(program.outputs)}\nglobal attention: {program.attention}\n{program.path}")
     return 0
-
-
-def _check_folder(folder: Path, option: str = "--output") -> None:
-    """Find out before any work whether results can be written.
-
-    Raises:
-        ValueError: If a file is in the way, or there is no right to write.
-    """
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise ValueError(
-            f"Expected a folder to write to (got {folder}, where {there} is a file); give another {option}"
-        )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"Expected a folder that can be written to (got {there}); give another {option}")
 
 
 def _report(result: dict[str, Any], checkpoint: Path, output: Path) -> None:
@@ -277,4 +262,12 @@ def _report_ensemble(result: dict[str, Any], output: Path) -> None:
     print(f"ensemble: {output / 'ensemble.json'}, picture: {output / 'pictures' / 'calibration.png'}")
 
 
-_COMMANDS = {"train": _train, "evaluate": _evaluate, "predict": _predict, "describe": _describe, "export": _export}
+_COMMANDS = {
+    "train": _train,
+    "evaluate": _evaluate,
+    "predict": _predict,
+    "sweep": sweep,
+    "optimise": optimise,
+    "describe": _describe,
+    "export": _export,
+}

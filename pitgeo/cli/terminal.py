@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -48,3 +49,18 @@ def argument(text: str) -> str:
     from pitgeo.mesh.names import decode  # readers of mesh files come with it
 
     return decode(os.fsencode(text))
+
+
+def check_folder(folder: Path, option: str = "--output") -> None:
+    """Find out before any work whether results can be written.
+
+    Raises:
+        ValueError: If a file is in the way, or there is no right to write.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise ValueError(
+            f"Expected a folder to write to (got {folder}, where {there} is a file); give another {option}"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"Expected a folder that can be written to (got {there}); give another {option}")

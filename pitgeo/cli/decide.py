@@ -1,0 +1,93 @@
+"""The commands that ask a trained model for more than one prediction: ``pitgeo sweep`` and ``pitgeo optimise``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from pitgeo.cli.terminal import check_folder
+
+if TYPE_CHECKING:
+    from pitgeo.mesh import Mesh
+    from pitgeo.prediction.mesh_predictor import MeshPredictor
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Write a table of quantities for many values."""
+    from pitgeo.workflows import designs
+    from pitgeo.workflows.sweep import FIELDS, sweep
+
+    check_folder(arguments.output)
+    varied = [designs.Varied.parse(text) for text in arguments.vary]
+    if arguments.samples is None:
+        values = designs.combinations(varied)
+    else:
+        values = designs.latin_hypercube(varied, arguments.samples, arguments.seed)
+    predictor, mesh, numbers = _opened(arguments)
+    progress = _bars("sweep", "batch", arguments.quiet)
+    table = sweep(predictor, mesh, values, arguments.output, arguments.quantity, arguments.fields, numbers, progress)
+    count = len(next(iter(values.values())))
+    print(f"{table}, {count} row{'s' * (count != 1)}")
+    if arguments.fields:
+        print(arguments.output / FIELDS)
+    return 0
+
+
+def optimise(arguments: argparse.Namespace) -> int:
+    """Write the best values, and the mesh with them."""
+    from pitgeo.workflows.designs import Varied
+    from pitgeo.workflows.optimise import optimise
+
+    check_folder(arguments.output)
+    varied = [Varied.parse(text) for text in arguments.vary]
+    goal = arguments.minimise or arguments.maximise
+    objective = goal if arguments.minimise else goal[1:] if goal.startswith("-") else f"-{goal}"
+    predictor, mesh, numbers = _opened(arguments)
+    found = optimise(
+        predictor,
+        mesh,
+        objective,
+        varied,
+        arguments.subject_to,
+        arguments.samples,
+        arguments.starts,
+        arguments.seed,
+        numbers,
+        _bars("optimise", "part", arguments.quiet),
+    )
+    for name, value in found.values.items():
+        print(f"{name} = {value:.6g}")
+    print(f"{goal}: {found.objective if arguments.minimise else -found.objective:.6g}")
+    for limit, value in found.constraints.items():
+        print(f"{limit}: {value:.6g}")
+    print(f"after {found.evaluations} predictions; confirm it by a run of the solver:")
+    print("\n".join(map(str, found.write(arguments.output))))
+    return 0 if found.is_feasible else 1
+
+
+def _opened(arguments: argparse.Namespace) -> tuple[MeshPredictor, Mesh, dict[str, float]]:
+    """The model, the mesh, and the numbers that its file lacks."""
+    import torch
+
+    from pitgeo.mesh import read_mesh
+    from pitgeo.prediction.predictor import load_any
+    from pitgeo.training import torch_device
+
+    torch.set_flush_denormal(True)  # as in training
+    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
+    return (
+        predictor,
+        read_mesh(arguments.mesh),
+        predictor.file_parameters([arguments.mesh], arguments.parameters)[arguments.mesh],
+    )
+
+
+def _bars(name: str, unit: str, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    def progress(parts: Iterable[Any]) -> Iterable[Any]:
+        bar: Iterable[Any] = tqdm(parts, desc=name, unit=unit, disable=quiet)
+        return bar
+
+    return progress
