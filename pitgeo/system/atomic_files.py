@@ -11,7 +11,7 @@ _MARK = ".part-"
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path, lasting: bool = True) -> Iterator[Path]:
     """A temporary path beside a file; what is written there takes the file's place when the block ends.
 
     The temporary name ends as the file's own name does. The content is flushed to the disk before the file is replaced.
@@ -19,6 +19,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
     Args:
         path: The file; its folder is made if it is missing.
+        lasting: Wait until the new name, too, would last through a power cut. What is made again may do without.
 
     Raises:
         OSError: If the folder or the file cannot be written.
@@ -39,8 +40,9 @@ def atomic_file(path: Path) -> Iterator[Path]:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-    with suppress(OSError):  # not every system can
-        _sync(path.parent)  # makes the new name itself last
+    if lasting:
+        with suppress(OSError):  # not every system can
+            _sync(path.parent)
 
 
 def write_atomic(path: Path, content: bytes | memoryview) -> None:

@@ -127,7 +127,7 @@ def save(path: Path, content: dict[str, Any]) -> None:
         ValueError: If it cannot be written.
     """
     try:
-        with atomic_file(path) as part:
+        with atomic_file(path, lasting=False) as part:
             torch.save(content, part)
     except (OSError, RuntimeError) as error:  # torch says RuntimeError
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
@@ -154,16 +154,17 @@ def _read(
         log.warning("The cache %s cannot be read and is made again", cache)
         content = None
     mesh: Mesh | None = None
+    is_kept = content is not None
     if content is None:
         mesh, content = _content(table.without_geometry(), case, parameters, is_series)
-        save(cache, content)
     reading = _reading(case, cache, content)
     if not reading.has(table, trial):
         mesh = mesh or (open_series(case).mesh(0) if is_series else read(case[0]))
         tried = () if trial is None else trial.names_of(case[0], reading.points)
         _add_geometry(content, mesh, table, tried)
+        reading, is_kept = _reading(case, cache, content), False
+    if not is_kept:
         save(cache, content)
-        reading = _reading(case, cache, content)
     return number, reading
 
 
