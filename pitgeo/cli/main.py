@@ -18,7 +18,7 @@ from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.decide import optimise, sweep
 from pitgeo.cli.terminal import check_folder, console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
-from pitgeo.system.memory import keep_memory
+from pitgeo.system.memory import importing, keep_memory
 from pitgeo.system.threads import share_processors
 
 if TYPE_CHECKING:
@@ -63,8 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    from pitgeo.config.config import load_config
-    from pitgeo.workflows.run import dry_run, train
+    with importing():
+        from pitgeo.config.config import load_config
+        from pitgeo.workflows.run import dry_run, train
 
     overrides = [*arguments.set]
     overrides += [f'training.device="{arguments.device}"'] if arguments.device else []
@@ -90,10 +91,11 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    import torch
+    with importing():
+        import torch
 
-    from pitgeo.evaluation.evaluation import evaluate
-    from pitgeo.training import torch_device
+        from pitgeo.evaluation.evaluation import evaluate
+        from pitgeo.training import torch_device
 
     split: Split = arguments.split or "test"
     if arguments.files:
@@ -166,11 +168,12 @@ def _report_folder(checkpoint: Path, split: str) -> Path:
 
 
 def _predict(arguments: argparse.Namespace) -> int:
-    import torch
+    with importing():
+        import torch
 
-    from pitgeo.evaluation.measure_table import format_errors, format_quantities
-    from pitgeo.prediction.predictor import QUANTITIES, load_any, predict_with
-    from pitgeo.training import torch_device
+        from pitgeo.evaluation.measure_table import format_errors, format_quantities
+        from pitgeo.prediction.predictor import QUANTITIES, load_any, predict_with
+        from pitgeo.training import torch_device
 
     def progress(files: Sequence[Path]) -> Iterable[Path]:
         bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
@@ -229,7 +232,8 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from pitgeo.prediction.export import export_model
+    with importing():
+        from pitgeo.prediction.export import export_model
 
     check_folder(arguments.file.parent, "FILE")
     program = export_model(

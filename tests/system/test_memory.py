@@ -1,9 +1,12 @@
 """Memory of a tensor that is gone serves the next one."""
 
+import gc
 import subprocess
 import sys
 
 import pytest
+
+from pitgeo.system.memory import importing
 
 SCRIPT = """
 import resource, torch
@@ -28,3 +31,17 @@ def test_large_tensors_are_not_faulted_in_again():
     if is_kept != "True":
         pytest.skip("another C library than glibc")
     assert int(kept) < int(without) / 10
+
+
+def test_garbage_is_collected_again_after_imports():
+    with pytest.raises(ImportError), importing():
+        assert not gc.isenabled()
+        import pitgeo.missing  # noqa: F401
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with importing():
+            pass
+        assert not gc.isenabled()  # as whoever calls this wanted it
+    finally:
+        gc.enable()
