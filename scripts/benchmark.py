@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # benchmarks/ is no part of 
 from benchmarks.speed import WORKS, Settings, format_speed, run_speed
 from benchmarks.speed.attention_forms import attention_forms
 from benchmarks.speed.large_files import format_large_files, run_large_files
-from benchmarks.speed.mesh_folder import format_mesh_folder, run_mesh_folder
+from benchmarks.speed.mesh_folder import POINTS, format_mesh_folder, run_mesh_folder
 from benchmarks.speed.profile import format_profile, run_profile
 from benchmarks.speed.table import NETWORKS
 from pitgeo.system.memory import keep_memory
@@ -47,6 +47,7 @@ if __name__ == "__main__":
     parser.add_argument(
         "--mesh-files", type=int, metavar="FILES", help="number of small mesh files to read and train on instead"
     )
+    parser.add_argument("--mesh-points", type=int, default=POINTS, help=f"points of each of them (default: {POINTS:,})")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change that prediction's model"
     )
@@ -63,7 +64,7 @@ if __name__ == "__main__":
                 keep_memory()
             print(attention_forms(repeat=max(options.repeat, 10), seed=options.seed))
         elif options.mesh_files:
-            print(format_mesh_folder(run_mesh_folder(options.output, options.mesh_files)))
+            print(format_mesh_folder(run_mesh_folder(options.output, options.mesh_files, options.mesh_points)))
         elif options.predict_points:
             sizes, settings = options.predict_points, options.set
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))
