@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     PositiveInt,
     ValidationError,
+    ValidationInfo,
     create_model,
     field_validator,
     model_validator,
@@ -133,18 +134,19 @@ class EvaluationConfig(_Table):
     """What is reported beside the errors of the targets.
 
     ``quantities`` are numbers of the targets on each mesh, ``"force:pressure@wall"``
-    (:func:`pitgeo.geometry.integrals.compute`).
+    (:func:`pitgeo.geometry.integrals.compute`); ``sets`` are named sets, at whose points and cells errors are taken.
     """
 
     quantities: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
 
-    @field_validator("quantities")
+    @field_validator("quantities", "sets")
     @classmethod
-    def _check_quantities(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for text in value:
+    def _check(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        for text in value if info.field_name == "quantities" else ():
             Quantity.parse(text)
         if twice := sorted({text for text in value if value.count(text) > 1}):
-            raise ValueError(f"Expected every quantity once (got {twice} more than once)")
+            raise ValueError(f"Expected every name once (got {twice} more than once)")
         return value
 
 

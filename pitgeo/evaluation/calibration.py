@@ -20,8 +20,8 @@ from pitgeo.data.samples import Samples
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.appraisal import Appraised, compare
 from pitgeo.evaluation.evaluation import versions, write_json
-from pitgeo.evaluation.measure_table import format_errors, format_quantities, heading
-from pitgeo.evaluation.scores import Split, measure_quantities, measure_samples, predict_samples, read_split
+from pitgeo.evaluation.measure_table import format_errors, format_quantities, format_sets, heading
+from pitgeo.evaluation.scores import Split, measure_on_meshes, measure_samples, predict_samples, read_split
 from pitgeo.evaluation.verdict import verdict
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments
@@ -100,7 +100,7 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             "factors": dict(zip(ensemble.targets, calibration.factors or (1.0,) * len(ensemble.targets), strict=True)),
         },
         "errors": _with_members(assessed.measures.result(), [member.result() for member in assessed.member_measures]),
-        **measure_quantities(ensemble, config.evaluation.quantities, samples, assessed.means, progress).result(),
+        **measure_on_meshes(ensemble, config.evaluation, samples, assessed.means, progress).result(),
         "spread": {
             label: {
                 "within_1": column.share(1.0),
@@ -153,6 +153,7 @@ def format_ensemble(result: dict[str, Any]) -> str:
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
         "",
         *format_errors(result["errors"]),
+        *format_sets(result),
         *format_quantities(result),
         "",
         f"{'target':{width}}  {'error':11}  {'mean of members':>15}  {'their mean':>11}",

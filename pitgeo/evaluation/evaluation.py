@@ -22,11 +22,11 @@ from pitgeo.evaluation import plots
 from pitgeo.evaluation.appraisal import Appraised, appraise
 from pitgeo.evaluation.html_report import write_report
 from pitgeo.evaluation.illustrate import draw, export, head_lengths
-from pitgeo.evaluation.measure_table import format_errors, format_quantities
+from pitgeo.evaluation.measure_table import format_errors, format_quantities, format_sets
 from pitgeo.evaluation.scores import (
     SPLITS,
     Split,
-    measure_quantities,
+    measure_on_meshes,
     measure_samples,
     predict_samples,
     read_split,
@@ -93,7 +93,7 @@ def evaluate(
     ids = [int(samples[number].get("sample_id", number)) for number in range(len(samples))]
     predictions = [known(prediction, samples[number]) for number, prediction in enumerate(predictions)]
     measures = measure_samples(predictor, samples, predictions)
-    quantities = measure_quantities(predictor, config.evaluation.quantities, samples, predictions, progress)
+    on_meshes = measure_on_meshes(predictor, config.evaluation, samples, predictions, progress)
     errors = measures.order()
     order = np.argsort(errors, kind="stable")
     rest = resting(predictor, samples)
@@ -115,7 +115,7 @@ def evaluate(
         "seed": config.training.seed,
         "epochs": config.training.epochs,
         "errors": measures.result(),
-        **quantities.result(),
+        **on_meshes.result(),
         "at_rest": rest,
         **{which: _case(samples, ids, errors, number) for which, number in chosen.items()},
         "worst_samples": [_case(samples, ids, errors, int(n)) for n in order[::-1][:10]],
@@ -133,7 +133,7 @@ def evaluate(
         tested = Appraised(predictor, options, samples, predictions)
         result |= appraise(predictor, tested, checkpoint.parent / "metrics.csv", seconds)
     draw(predictor, samples, predictions, chosen, result, folder / "pictures", measures)
-    if pairs := {**measures.peaks(), **quantities.pairs()}:
+    if pairs := {**measures.peaks(), **on_meshes.quantities.pairs()}:
         plots.scatter(pairs, folder / "pictures" / "scatter.png")
     export(samples, chosen, result, folder / "meshes")
     if config.data.options.rollout > 1 or samples.steps > 1:
@@ -179,6 +179,7 @@ def format_table(result: dict[str, Any]) -> str:
         f"{result['dataset']}{protocol}, {result['samples']} {result['split']} samples",
         "",
         *format_errors(result["errors"]),
+        *format_sets(result),
         *format_quantities(result),
     ]
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.4g})" for which in _CHOSEN)

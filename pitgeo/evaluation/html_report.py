@@ -69,7 +69,7 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     title = f"{model} on {data}"
     words = [
         section("Verdict", items((result.get("verdict") or {}).get("sentences") or [])),
-        section("Errors", _errors(result)),
+        section("Errors", _errors(result.get("errors"))),
         section("Quantities", _quantities(result)),
         section("Controls", _controls(result)),
     ]
@@ -78,6 +78,10 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
     details = [
         folded("Run", table((), facts(result, folder / "metrics.csv"))),
         folded("All errors", _all_errors(result)),
+        *(
+            folded(f"Errors in the set {shortened(name)}", _errors(errors))
+            for name, errors in (result.get("errors_in_sets") or {}).items()
+        ),
         folded("Samples", _samples(result)),
         folded("Mesh files", _meshes(folder / "meshes", output.parent)),
         folded("Versions", _versions(result)),
@@ -127,15 +131,15 @@ def _evaluation(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _errors(result: Mapping[str, Any]) -> str:
+def _errors(errors: Any) -> str:
     """The table of errors that the command line prints."""
-    targets = _targets(result.get("errors"))
+    targets = _targets(errors)
     rows = list(measure_table.rows(targets, "\u2003"))
     if not any("rmse" in entry for _, entry in rows):
         return ""
     columns = measure_table.COLUMNS
     lines = [(shortened(label), *_numbers(entry, columns)) for label, entry in rows]
-    notes = [measure_table.LEGEND, *measure_table.reasons(targets)[:3]]
+    notes = [measure_table.LEGEND, *measure_table.pooled_notes(targets)[:3], *measure_table.reasons(targets)[:3]]
     return table(("target", *(measure_table.heading(name) for name, _ in columns)), lines) + "".join(map(note, notes))
 
 

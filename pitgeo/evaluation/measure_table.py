@@ -17,6 +17,8 @@ COLUMNS = (
 LEGEND = "relative l2: mean over samples; the others: all points of all samples. See docs/measures.md"
 QUANTITY_COLUMNS = ("mean_truth", "bias", "mean_absolute", "largest_absolute", "relative_l2", "r2")
 QUANTITY_LEGEND = "one number a sample; bias: mean of prediction less truth"
+APART = 2.0
+"""A sentence says that two numbers differ if their ratio is larger."""
 MOST = 24
 """Largest number of rows of a table; more are cut out of its middle."""
 WIDTH = 100
@@ -96,6 +98,35 @@ def format_quantities(result: Mapping[str, Any]) -> list[str]:
     return [*lines, *(line for part in notes for line in part)]
 
 
+def pooled_notes(errors: Mapping[str, Any]) -> list[str]:
+    """A sentence for every target whose relative l2 error is another on average than over all points.
+
+    Example:
+        >>> pooled_notes({"heat": {"relative_l2": {"mean": 0.3, "pooled": 0.05}}})[0][:60]
+        'heat: relative l2 is 0.3 on average over the samples and 0.0'
+    """
+    notes = []
+    for target, entry in errors.items():
+        mean, pooled = number(entry, "relative_l2", "mean"), number(entry, "relative_l2", "pooled")
+        if mean is None or pooled is None or max(mean, pooled) <= APART * min(mean, pooled):
+            continue
+        why = "samples whose truth is small have large relative errors"
+        if pooled > mean:
+            why = "samples whose truth is large have most of the error"
+        notes.append(
+            f"{target}: relative l2 is {mean:.4g} on average over the samples and {pooled:.4g} over all points: {why}"
+        )
+    return notes
+
+
+def format_sets(result: Mapping[str, Any]) -> list[str]:
+    """The lines of a table of errors for every named set, each after an empty line; none without sets."""
+    lines = []
+    for name, errors in (result.get("errors_in_sets") or {}).items():
+        lines += ["", f"in the set {name}", *(line for line in format_errors(errors) if line != LEGEND)]
+    return lines
+
+
 def format_errors(errors: Mapping[str, Any]) -> list[str]:
     r"""The lines of a table of errors.
 
@@ -123,5 +154,5 @@ def format_errors(errors: Mapping[str, Any]) -> list[str]:
         body.append(f"{name:{width}}  {'  '.join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))}")
     if len(body) > MOST:
         body[MOST // 2 : -(MOST // 2)] = [f"... {len(body) - MOST} more rows ..."]
-    texts = [LEGEND, *reasons(errors)[:3]]
+    texts = [LEGEND, *pooled_notes(errors)[:3], *reasons(errors)[:3]]
     return [*lines, *body, *(line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  "))]

@@ -5,18 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from pitgeo.config.config import EvaluationConfig
+from pitgeo.data.fields import FieldTable
 from pitgeo.data.samples import Samples
 from pitgeo.datasets.data_options import DataOptions
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.geometry.sets import FOR_ERRORS, in_set
 from pitgeo.measures.measures import Measures
 from pitgeo.measures.quantities import Quantities, QuantityErrors
 from pitgeo.measures.relative_error import at_rest
+from pitgeo.mesh import Mesh
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import Predictor
 
@@ -84,30 +89,74 @@ def measure_samples(
     return measures
 
 
-def measure_quantities(
-    predictor: MeshPredictor, quantities: Sequence[str], samples: Samples, predictions: Sequence[Tensor], progress: bool
-) -> QuantityErrors:
-    """Errors of named numbers of the predictions.
+class OnMeshes(NamedTuple):
+    """What is measured on the meshes of samples: named numbers, and the errors in named sets."""
+
+    quantities: QuantityErrors
+    sets: dict[str, Measures]
+
+    def result(self) -> dict[str, Any]:
+        """The part of ``evaluation.json``; empty without names."""
+        sets = {name: measures.result() for name, measures in self.sets.items()}
+        return self.quantities.result() | ({"errors_in_sets": sets} if sets else {})
+
+
+def measure_on_meshes(
+    predictor: MeshPredictor,
+    wanted: EvaluationConfig,
+    samples: Samples,
+    predictions: Sequence[Tensor],
+    progress: bool = False,
+) -> OnMeshes:
+    """Quantities of the predictions, and errors at the points and cells of named sets.
+
+    Args:
+        predictor: The predictor.
+        wanted: Names of quantities and sets.
+        samples: Samples with the truth.
+        predictions: A prediction for each of the first samples, or for all.
+        progress: Show a progress bar (in a terminal only).
 
     Raises:
-        ValueError: If there are names, and the samples have no mesh files; or as :class:`~pitgeo.measures.Quantities`.
+        ValueError: If there are names, and the samples have no mesh files; a mesh lacks a set; or as
+            :func:`pitgeo.integrals.compute`.
     """
-    errors = QuantityErrors(Quantities(predictor.table, quantities))
-    bar = tqdm(desc="quantities", total=len(samples), unit="sample", disable=not progress or not sys.stderr.isatty())
-    with bar:
-        for number, prediction in enumerate(predictions if quantities else ()):
+    table = predictor.table
+    found = OnMeshes(
+        QuantityErrors(Quantities(table, wanted.quantities)), {name: predictor.measures() for name in wanted.sets}
+    )
+    if not wanted.quantities and not wanted.sets:
+        return found
+    with tqdm(desc="measure", total=len(predictions), disable=not progress or not sys.stderr.isatty()) as bar:
+        for number, prediction in enumerate(predictions):
             mesh = samples.mesh(number) if samples.table is not None else None
             if mesh is None:
                 raise ValueError(
-                    f"Expected data of mesh files for evaluation.quantities (got samples without, and "
-                    f"{quantities[0]!r}); leave them out"
+                    f"Expected data of mesh files for evaluation.quantities and evaluation.sets (got samples without "
+                    f"files, and {(*wanted.quantities, *wanted.sets)[0]!r}); leave them out"
                 )
-            values = (part.double().numpy() for part in (samples[number].y, prediction))
-            errors.add(samples.name(number) or f"sample {number}", mesh, *values)
+            sample, name = samples[number], samples.name(number) or f"sample {number}"
+            if wanted.quantities:
+                found.quantities.add(name, mesh, sample.y.double().numpy(), prediction.double().numpy())
+            for within, measures in found.sets.items():
+                mask = _in_set(table, mesh, within, sample.y.shape)
+                measures.add(name, sample.y, prediction, mask, sample.points("output")[0])
             bar.update()
-    for note in errors.quantities.notes:
+    for note in found.quantities.quantities.notes:
         log.warning("%s", note)
-    return errors
+    return found
+
+
+def _in_set(table: FieldTable, mesh: Mesh, within: str, shape: tuple[int, ...]) -> Tensor:
+    """True where values of targets ``[m, steps * K]`` belong to the points or cells of a set."""
+    mask, start = np.zeros(shape, bool), 0
+    steps = shape[1] // len(table.target_labels)
+    for field in (field for _ in range(steps) for field in table.targets):
+        part = slice(start, start + field.channels)
+        start += field.channels
+        if field.place != "mesh":
+            mask[table.rows(mesh, field), part] = in_set(mesh, within, field.place, FOR_ERRORS)[:, None]
+    return torch.from_numpy(mask)
 
 
 def resting(predictor: Predictor, samples: Samples) -> dict[str, list[int]]:

@@ -14,20 +14,27 @@ from pitgeo.mesh.sets import marked
 
 AT = "@"
 """Between the name of a number of the whole mesh and that of the set it is given in."""
+FOR_ERRORS = ", of evaluation.sets"
 GIVEN = f", where the number before the {AT!r} is given"
 
 
-def in_set(mesh: Mesh, within: str, place: str) -> NDArray[np.bool_]:
+def in_set(mesh: Mesh, within: str, place: str, purpose: str = GIVEN) -> NDArray[np.bool_]:
     """Which points (or cells, if ``place`` is ``"cell"``) lie in a named set.
 
     A point lies in a set of cells if it is a node of one of them; a cell lies in a set of points if one of its nodes
     does. A field of zeros and ones stands for the set of its ones. Where two sets have one name, ``"point:name"`` and
     ``"cell:name"`` say which.
 
+    Args:
+        mesh: The mesh.
+        within: The set.
+        place: ``"point"`` or ``"cell"``.
+        purpose: What the set is for, in the message.
+
     Raises:
         ValueError: If there is no such set, it is empty, or there are two different ones; the message names the file.
     """
-    found = [moved(mesh, kind, marks, place) for kind, marks in marks_of(mesh, within, GIVEN).items()]
+    found = [moved(mesh, kind, marks, place) for kind, marks in marks_of(mesh, within, purpose).items()]
     if any((found[0] != other).any() for other in found[1:]):
         raise ValueError(
             f"{mesh.where}Expected one set {within!r} (got one of points and another of cells, with {found[0].sum()} "

@@ -16,6 +16,7 @@ from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.data.transforms.unit_box import extent
 from pitgeo.datasets.listed_samples import ListedSamples
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.geometry.sets import FOR_ERRORS, in_set
 from pitgeo.graphs.neighbors import spacing
 from pitgeo.measures.quantities import Quantities
 from pitgeo.models.registry import DataSpec
@@ -53,7 +54,7 @@ def read_data(config: RunConfig, progress: bool) -> RunData:
     _check_samples(config, raw)
     table = options.table(raw[0])
     _warn_of_loss(config, raw, table)
-    _check_quantities(config, raw, table)
+    _check_evaluation(config, raw, table)
     box_scale = fit_box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)
     transform = config.transform(box_scale)
     samples = _transformed(raw, transform, progress)
@@ -70,16 +71,21 @@ def _warn_of_loss(config: RunConfig, samples: Samples, table: FieldTable) -> Non
             table.warn_of_loss(mesh)
 
 
-def _check_quantities(config: RunConfig, samples: Samples, table: FieldTable) -> None:
-    """Compute the quantities of the evaluation on the first sample: what is wrong is found out before training."""
-    if quantities := config.evaluation.quantities:
-        mesh = samples.mesh(0) if samples.table is not None else None
-        if mesh is None:
-            raise ValueError(
-                f"Expected data of mesh files for evaluation.quantities (got data.name = {config.data.name!r}); leave "
-                f"them out"
-            )
-        Quantities(table, quantities).of(mesh, samples[0].y.double().numpy())
+def _check_evaluation(config: RunConfig, samples: Samples, table: FieldTable) -> None:
+    """Look for quantities and sets of the evaluation in the first sample: mistakes are found out before training."""
+    wanted = config.evaluation
+    if not wanted.quantities and not wanted.sets:
+        return
+    mesh = samples.mesh(0) if samples.table is not None else None
+    if mesh is None:
+        raise ValueError(
+            f"Expected data of mesh files for evaluation.quantities and evaluation.sets (got data.name = "
+            f"{config.data.name!r}); leave them out"
+        )
+    Quantities(table, wanted.quantities).of(mesh, samples[0].y.double().numpy())
+    for name in wanted.sets:
+        for place in table.output_places:
+            in_set(mesh, name, place, FOR_ERRORS)
 
 
 def _earlier_scale(config: RunConfig, earlier: dict[str, Any]) -> float | None:

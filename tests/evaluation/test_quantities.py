@@ -16,8 +16,11 @@ from pitgeo.config.toml import ConfigError
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.evaluation import evaluate, format_table
+from pitgeo.evaluation.measure_table import format_errors
 from pitgeo.integrals import compute
+from pitgeo.measures import Measures
 from pitgeo.measures.quantities import Quantities, QuantityErrors
+from pitgeo.measures.reference import Values
 from pitgeo.mesh import Mesh, read_mesh, write_mesh, write_series
 from pitgeo.workflows.run import train
 from pitgeo.workflows.run_folder import Trained
@@ -41,7 +44,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trained]:
     root = tmp_path_factory.mktemp("run")
     for number in range(8):
         write_mesh(root / "cases" / f"case_{number}.vtu", with_set(number))
-    config = small_run(root, "cases/*.vtu", ["load"], ["v", "q", "peak"], 'training.device="cpu"', SETTING)
+    changes = ('training.device="cpu"', SETTING, 'evaluation.sets=["right"]')
+    config = small_run(root, "cases/*.vtu", ["load"], ["v", "q", "peak"], *changes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plots, "mesh_fields", lambda *_: None)
         return root, train(config, root / "out")
@@ -108,6 +112,38 @@ def test_the_report_has_them(run: tuple[Path, Trained]) -> None:
     assert row.split()[2] == f"{bias:.4g}"
 
 
+def test_errors_in_a_set_are_those_of_its_points_and_cells(run: tuple[Path, Trained], tmp_path: Path) -> None:
+    folder, done = run
+    pairs: dict[str, list[tuple[Values, Values]]] = {"v": [], "q": []}
+    files = [folder / "cases" / Path(case["name"]).name for case in done.evaluation["quantity_cases"]]
+    for mesh in load(done.checkpoint).predict_mesh([read_mesh(file) for file in files]):
+        right = mesh.cell_sets["right"][0]
+        at = np.unique(mesh.cells[0][1][right])
+        pairs["v"].append((mesh.point_data["v"][at], mesh.point_data["v_prediction"][at]))
+        pairs["q"].append((mesh.cell_data["q"][0][right], mesh.cell_data["q_prediction"][0][right]))
+    found = done.evaluation["errors_in_sets"]["right"]
+    assert list(found) == ["v", "q"]  # a number of the whole mesh is in no set
+    for name, parts in pairs.items():
+        truth, prediction = (np.concatenate(part) for part in zip(*parts, strict=True))
+        error = (prediction - truth).reshape(len(truth), -1)
+        assert found[name]["rmse"]["pooled"] == pytest.approx(np.sqrt((error**2).sum() / len(error)), rel=1e-4)
+        assert found[name]["largest_absolute"]["pooled"] == pytest.approx(np.linalg.norm(error, axis=1).max(), rel=1e-4)
+    assert "in the set right" in format_table(done.evaluation)
+    assert "Errors in the set right" in (done.checkpoint.parent / "report.html").read_text()
+
+
+def test_an_average_that_is_not_that_of_all_points_is_named() -> None:
+    measures = Measures(FieldTable((), (MeshField("heat"),), 1), None)
+    for name, size in (("small", 0.01), ("large", 10.0)):
+        measures.add(name, np.full((5, 1), size), np.full((5, 1), size + 0.01))
+    text = "\n".join(format_errors(measures.result()))
+    assert "heat: relative l2 is 0.5005 on average over the samples and 0.001414 over all points" in text
+    assert "samples whose truth is small" in text.replace("\n  ", " ")
+    even = Measures(FieldTable((), (MeshField("heat"),), 1), None)
+    even.add("one", np.ones((5, 1)), np.full((5, 1), 1.1))
+    assert "on average" not in "\n".join(format_errors(even.result()))
+
+
 def test_files_without_the_truth_have_predicted_numbers(run: tuple[Path, Trained], tmp_path: Path) -> None:
     mesh = with_set(20)
     bare = Mesh(mesh.points, mesh.cells, {}, {}, {"load": mesh.field_data["load"]}, {}, mesh.cell_sets)
@@ -157,19 +193,22 @@ def test_what_is_wrong_is_found_out_before_training(run: tuple[Path, Trained], n
     with pytest.raises(ValueError, match=message):
         train(config, run[0] / "wrong")
     assert not list((run[0] / "wrong").glob("*.ckpt"))
+    changes = ('training.device="cpu"', 'evaluation.sets=["wrong"]')
+    with pytest.raises(ValueError, match=r"case_\d.vtu: Expected a set .* named 'wrong', of evaluation.sets"):
+        train(small_run(run[0], "cases/*.vtu", ["load"], ["v", "q", "peak"], *changes), run[0] / "wrong")
 
 
 def test_names_are_checked_with_the_configuration() -> None:
     with pytest.raises(ConfigError, match=r"evaluation.quantities: expected .*did you mean 'mean'"):
         load_config(CONFIG, ['evaluation.quantities=["maen:u"]'])
-    with pytest.raises(ConfigError, match="every quantity once"):
+    with pytest.raises(ConfigError, match="every name once"):
         load_config(CONFIG, ['evaluation.quantities=["mean:u", "mean:u"]'])
 
 
 def test_a_benchmark_has_no_files_for_them(tmp_path: Path) -> None:
     path = CONFIG.with_name("darcy2d_quick.toml")
     config = load_config(path, ['evaluation.quantities=["mean:pressure"]', 'data.name="smoothing"'])
-    with pytest.raises(ValueError, match=r"Expected data of mesh files for evaluation.quantities.*'smoothing'"):
+    with pytest.raises(ValueError, match=r"Expected data of mesh files for evaluation.quantities and.*'smoothing'"):
         train(config, tmp_path / "out")
 
 
