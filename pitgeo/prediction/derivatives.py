@@ -23,12 +23,14 @@ import torch
 from torch import Tensor
 
 from pitgeo.data import PointData
-from pitgeo.data.fields.reading import whole_mesh_value
+from pitgeo.data.fields.reading import Floats, whole_mesh_value
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.data.transforms.unit_box import POSITIONS as POSITIONS_OF
 from pitgeo.data.transforms.unit_box import UnitBox, box_center
 from pitgeo.geometry.boundary import boundary_of, set_pieces
+from pitgeo.geometry.integration import gauss_points
 from pitgeo.geometry.nearest import distances, nearest_on
+from pitgeo.geometry.regions import surface_of
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
@@ -53,7 +55,8 @@ class Sensitivity:
         value: The quantity.
         numbers: Its derivative with respect to every number of the mesh.
         mesh: The mesh with a field ``<name>_sensitivity`` for every input field, and ``positions_sensitivity``: how the
-            quantity changes when a node moves, per unit of length.
+            quantity changes when a node moves, per unit of length. Where the mesh has a surface,
+            ``positions_sensitivity_normal`` is the part along its outward normal, 0 inside.
     """
 
     value: float
@@ -117,7 +120,10 @@ def sensitivity(
         mesh = add(f"{name}_sensitivity", slope.squeeze(1).numpy(), "replace")
     if POSITIONS in to:
         explicit = quantity.slope_by_points(predicted) if isinstance(quantity, NamedQuantity) else 0.0
-        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", slopes[-1].numpy() + explicit, "replace")
+        slope = slopes[-1].numpy() + explicit
+        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", slope, "replace")
+        if (normals := _normals(mesh)) is not None:
+            mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity_normal", (slope * normals).sum(1), "replace")
     return Sensitivity(float(found.detach()), {name: of_numbers[name] for name in to if name in known}, mesh)
 
 
@@ -181,6 +187,22 @@ def moving(
             )
         x[:, table.channels(field.name)] = values
     return result, x
+
+
+def _normals(mesh: Mesh) -> Floats | None:
+    """Unit normals of the surface at its nodes ``[N, D]``, zero at others; ``None`` for a mesh without a surface."""
+    try:
+        region = surface_of(mesh, None)
+    except ValueError:
+        return None
+    normals = np.zeros_like(mesh.points)
+    for part in region.parts:
+        for at in gauss_points(mesh.points, part.kind, part.nodes):
+            own = at.normals.sum(1) * part.signs[at.rows, None]
+            np.add.at(normals, part.nodes[at.rows], own[:, None, :])
+    sizes = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit: Floats = np.divide(normals, sizes, out=np.zeros_like(normals), where=sizes > 0)
+    return unit
 
 
 def _centroids(mesh: Mesh, points: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ import torch
 
 from pitgeo import load
 from pitgeo.integrals import compute
-from pitgeo.mesh import write_mesh
-from pitgeo.prediction.sensitivity import sensitivity
+from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
 from tests.prediction.test_many import plate
@@ -142,3 +142,17 @@ def test_quantities_by_name(predictor, text):
 def test_names_of_no_quantity(predictor, text, message):
     with pytest.raises(ValueError, match=message):
         sensitivity(predictor, plate(2), text, ["load"])
+
+
+def test_the_part_along_the_normal(predictor):
+    angle = np.arange(40) * 2 * np.pi / 40
+    ring = np.stack([np.cos(angle), np.sin(angle)], 1)
+    points = np.concatenate([ring, 0.5 * ring])  # a ring of quadrilaterals
+    first = np.arange(40)
+    cells = np.stack([first, np.roll(first, -1), np.roll(first, -1) + 40, first + 40], 1)
+    fields = {"u": points[:, 0], "left": (points[:, 0] < 0).astype(np.int64)}
+    mesh = Mesh(points, (("quad", cells),), fields, {}, plate(2).field_data)
+    found = sensitivity(predictor, mesh, "peak:v", ["positions"]).mesh.point_data
+    outward = np.concatenate([ring, -ring])
+    expected = (found["positions_sensitivity"] * outward).sum(1)
+    assert np.allclose(found["positions_sensitivity_normal"], expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
