@@ -62,7 +62,7 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
         default=[],
         type=argument,
         metavar="KEY=VALUE",
-        help="change the data, as in data.darcy2d.test=50",
+        help="change the data or what is reported, as in data.darcy2d.test=50",
     )
     evaluate.add_argument("--split", choices=("train", "validation", "test"), help="default: test")
     evaluate.add_argument("--files", nargs="+", metavar="MESH", help="in place of a split: any files with the truth")

@@ -16,7 +16,7 @@ from pitgeo.geometry.moving import slope_by_points
 from pitgeo.geometry.orders import Order, extreme, percentile
 from pitgeo.geometry.quantities import AXES, Quantity
 from pitgeo.geometry.regions import Region, cells_in, surface_of
-from pitgeo.geometry.sets import marks_of, moved
+from pitgeo.geometry.sets import marks_of, moved, one_kind
 from pitgeo.geometry.weights import Floats, Place, Rule, Weights, matrix_of, rule_of
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.mesh import joined
@@ -129,7 +129,7 @@ class Integrals:
         if within is None:
             return np.arange(len(self.mesh.points) if place == "point" else self.mesh.number_of_cells)
         marks = marks_of(self.mesh, within)
-        kind = "cell" if "cell" in marks and marks["cell"].any() else next(iter(marks))
+        kind = one_kind(self.mesh, within, marks)
         found = np.flatnonzero(moved(self.mesh, kind, marks[kind], place))
         if not len(found):
             raise ValueError(f"{self.mesh.where}Expected {place}s in the set {within!r} (got none); name another set")

@@ -14,7 +14,7 @@ from pitgeo.geometry.elements import element
 from pitgeo.geometry.integration import gauss_points, signs
 from pitgeo.geometry.normals import sides_of
 from pitgeo.geometry.reference_cells import faces
-from pitgeo.geometry.sets import marks_of
+from pitgeo.geometry.sets import marks_of, one_kind
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners, dimension
 from pitgeo.mesh.cells import split_by_block
@@ -138,7 +138,7 @@ def _members(mesh: Mesh, within: str | None) -> tuple[int, list[Block]] | NDArra
     marks = marks_of(mesh, within, ", to integrate over")
     if not any(own.any() for own in marks.values()):
         raise ValueError(f"{mesh.where}Expected cells or points in the set {within!r} (got none); name another set")
-    if "cell" not in marks or not marks["cell"].any():
+    if one_kind(mesh, within, marks) == "point":
         return marks["point"]
     split = split_by_block(marks["cell"], mesh.cells)
     blocks = [block.kept(own) for block, own in zip(_blocks(mesh), split, strict=True) if own.any()]

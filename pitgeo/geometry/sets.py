@@ -48,6 +48,27 @@ def in_set(mesh: Mesh, within: str, place: str, purpose: str = GIVEN) -> NDArray
     return found[0]
 
 
+def one_kind(mesh: Mesh, within: str, marks: dict[str, NDArray[np.bool_]]) -> str:
+    """Which of the sets of a name is meant, ``"cell"`` if that of points has just the nodes of that of cells.
+
+    Args:
+        mesh: The mesh.
+        within: The name.
+        marks: The result of :func:`marks_of`.
+
+    Raises:
+        ValueError: If there are two different ones.
+    """
+    if len(marks) == 1:
+        return next(iter(marks))
+    if np.array_equal(marks["point"], moved(mesh, "cell", marks["cell"], "point")):
+        return "cell"
+    raise ValueError(
+        f"{mesh.where}Expected one set {within!r} (got one of {marks['point'].sum()} points and another of "
+        f"{marks['cell'].sum()} cells); say which: '{AT}point:{within}' or '{AT}cell:{within}'"
+    )
+
+
 def check_set(mesh: Mesh, within: str) -> None:
     """Refuse a set that a mesh does not have.
 

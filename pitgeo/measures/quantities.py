@@ -13,7 +13,7 @@ import numpy as np
 
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.geometry.integrals import Functional, Integrals
-from pitgeo.geometry.quantities import Quantity
+from pitgeo.geometry.quantities import NEED_NORMALS, Quantity
 from pitgeo.measures.error_sums import ErrorSums, summary
 from pitgeo.measures.reference import Values
 from pitgeo.mesh import Mesh
@@ -35,6 +35,12 @@ class _Chosen:
     quantity: Quantity
     field: MeshField
     end: str
+
+    @property
+    def components(self) -> int:
+        """Numbers of a value: of a planar vector three, where directions in space matter."""
+        has_directions = self.quantity.operation in NEED_NORMALS and not self.end
+        return self.field.stored if has_directions else self.field.components
 
 
 class Quantities:
@@ -101,6 +107,7 @@ class Quantities:
         for own, functional in zip(self.chosen, self._functionals(mesh), strict=True):
             if own.field.name in fields:
                 values = np.asarray(fields[own.field.name], np.float64)
+                values = np.pad(values, [(0, 0), (0, own.components - values.shape[1])])
                 found = zip(functional.labels, functional(values), functional.sizes(values), strict=True)
                 numbers |= {label: Number(float(value), float(size)) for label, value, size in found}
         return numbers
@@ -112,7 +119,7 @@ class Quantities:
             integrals, found = Integrals(mesh), list[Functional]()
             for own in self.chosen:
                 assert own.field.place != "mesh"
-                found.append(integrals.functional(own.quantity, own.field.place, own.field.components, own.end))
+                found.append(integrals.functional(own.quantity, own.field.place, own.components, own.end))
             self._last = mesh, found
             self.notes |= dict.fromkeys(
                 f"{own.quantity.text}: {note}"

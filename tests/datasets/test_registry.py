@@ -157,7 +157,7 @@ def test_evaluation_at_another_resolution(tmp_path, capsys):
     assert main(["evaluate", checkpoint, *finer]) == 0
     assert json.loads((tmp_path / "finer" / "evaluation.json").read_text())["data"]["resolution"] == 29
     assert main(["evaluate", checkpoint, "--quiet", "--set", "training.epochs=3"]) == 2
-    assert "changes to the data alone" in capsys.readouterr().err
+    assert "or to the evaluation alone" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("positions", ["reference", "physical"])

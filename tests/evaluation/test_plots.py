@@ -204,3 +204,15 @@ def test_errors_over_time_and_size_have_a_colour_a_method(tmp_path: Path, figure
 def test_comparisons_want_positive_numbers(draw: Any) -> None:
     with pytest.raises(ValueError, match="Expected"):
         draw()
+
+
+def test_scatter(tmp_path):
+    random = np.random.default_rng(0)
+    pairs = {f"mean:$u_{number}": (random.random(5), random.random(5)) for number in range(20)}
+    pairs["peak:same"] = (np.zeros(3), np.zeros(3))
+    assert plots.scatter(pairs, tmp_path / "many.png").exists()
+    assert plots.scatter({"peak:one": (np.array([2.0]), np.array([2.0]))}, tmp_path / "one.png").exists()
+    for wrong in ({}, {"a": (np.zeros(2), np.zeros(3))}, {"a": (np.zeros(0), np.zeros(0))}):
+        with pytest.raises(ValueError, match="as many predicted as true numbers"):
+            plots.scatter(wrong, tmp_path / "wrong.png")
+    assert not (tmp_path / "wrong.png").exists()

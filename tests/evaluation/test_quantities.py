@@ -224,6 +224,17 @@ def test_a_set_that_a_field_marks_is_that_of_each_mesh() -> None:
         assert quantities.of(bar(marks), values)[0]["mean:heat@part"].value == pytest.approx(expected)
 
 
+def test_a_planar_vector_keeps_its_directions_on_a_mesh_in_another_plane() -> None:
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    mesh = Mesh(points, (("triangle", np.array([[0, 1, 2]])),), plane_axis=1)  # of x and z
+    field = MeshField("u", 2, width=3)  # along x and y; zero along z
+    found = Quantities(FieldTable((), (field,), 2), ["force:u", "mean:u"]).of(mesh, np.tile([5.0, 7.0], (3, 1)))[0]
+    boundary = 1 + 2 + 5**0.5
+    assert {name: number.value for name, number in found.items()} == pytest.approx(
+        {"force_x:u": 5 * boundary, "force_z:u": 0.0, "mean:u_x": 5.0, "mean:u_y": 7.0}
+    )
+
+
 def test_relative_errors_of_numbers_that_are_zero_are_not_defined() -> None:
     errors = QuantityErrors(Quantities(FieldTable((), (MeshField("heat"),), 1), ["integral:heat", "mean:heat"]))
     truth = np.array([[3.0], [-1.0], [0.0]])

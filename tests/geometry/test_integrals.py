@@ -272,6 +272,15 @@ def test_what_is_refused(text, message):
         compute(mesh, text)
 
 
+def test_two_different_sets_of_one_name_are_told_apart():
+    mesh = with_sides()
+    mesh = Mesh(mesh.points, mesh.cells, point_sets={"wall": np.arange(9)}, cell_sets=mesh.cell_sets)
+    for text in ("mean:x@wall", "peak:x@wall"):
+        with pytest.raises(ValueError, match=r"Expected one set 'wall'.*'@point:wall' or '@cell:wall'"):
+            compute(mesh.with_point_data("x", mesh.points), text)
+    assert measure(mesh, "cell:wall") == pytest.approx(1.0) and measure(mesh, "point:wall") == pytest.approx(2.0)
+
+
 def test_a_value_that_does_not_count_may_be_missing():
     values = np.ones(27)
     values[13] = np.nan
