@@ -44,6 +44,10 @@ weight_decay = 1e-5
 schedule = "one_cycle"
 clip = 1.0
 seed = 0
+
+[evaluation]
+quantities = []             # numbers of every mesh, as "mean:temperature@outlet", "force:pressure@wall": docs/measures.md
+sets = []                   # named sets, to report the errors there as well
 """
 """The tables of a configuration after ``[data.meshes]``."""
 
