@@ -120,10 +120,10 @@ def sensitivity(
         mesh = add(f"{name}_sensitivity", slope.squeeze(1).numpy(), "replace")
     if POSITIONS in to:
         explicit = quantity.slope_by_points(predicted) if isinstance(quantity, NamedQuantity) else 0.0
-        slope = slopes[-1].numpy() + explicit
-        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", slope, "replace")
+        moves = slopes[-1].numpy() + explicit
+        mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity", moves, "replace")
         if (normals := _normals(mesh)) is not None:
-            mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity_normal", (slope * normals).sum(1), "replace")
+            mesh = mesh.with_point_data(f"{POSITIONS}_sensitivity_normal", (moves * normals).sum(1), "replace")
     return Sensitivity(float(found.detach()), {name: of_numbers[name] for name in to if name in known}, mesh)
 
 
