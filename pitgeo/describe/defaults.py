@@ -46,7 +46,7 @@ clip = 1.0
 seed = 0
 
 [evaluation]
-quantities = []             # numbers of every mesh, as "mean:temperature@outlet", "force:pressure@wall": docs/measures.md
+quantities = []             # numbers of every mesh, "mean:temperature@outlet", "force:pressure@wall": docs/measures.md
 sets = []                   # named sets, to report the errors there as well
 """
 """The tables of a configuration after ``[data.meshes]``."""

@@ -108,7 +108,7 @@ def pooled_notes(errors: Mapping[str, Any]) -> list[str]:
     notes = []
     for target, entry in errors.items():
         mean, pooled = number(entry, "relative_l2", "mean"), number(entry, "relative_l2", "pooled")
-        if mean is None or pooled is None or max(mean, pooled) <= APART * min(mean, pooled):
+        if mean is None or pooled is None or max(abs(mean), abs(pooled)) <= APART * min(abs(mean), abs(pooled)):
             continue
         why = "samples whose truth is small have large relative errors"
         if pooled > mean:
