@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 import types
@@ -265,6 +266,22 @@ def test_the_page_on_meshes_trains_from_meshes_in_memory(heights):
     folder, names, said = heights
     assert len(MESHES) == 1 and (folder / "runs" / "heights" / "report.html").exists()
     assert names["model"].targets == ("height",) and "[" in said
+
+
+def test_the_page_on_deciding_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks("deciding.md")
+    with without_pictures():
+        names = execute(program, "docs/deciding.md", monkeypatch)
+    said = capsys.readouterr().out
+    for line in re.findall(r"  # (.*)$", program, re.MULTILINE):
+        assert line in said
+    assert names["best"].values.keys() == {"width"}
+    commands = [shlex.split(line) for line in blocks("deciding.md", "console")[0].strip().splitlines()]
+    assert [main([*arguments, "--quiet"]) for _, *arguments in commands] == [0, 0, 0]
+    assert len((tmp_path / "sweep" / "sweep.csv").read_text().splitlines()) == 401
+    assert len(list((tmp_path / "many" / "fields").iterdir())) == 500
+    assert (tmp_path / "best" / "optimum.vtu").exists()
 
 
 EXPORT = blocks("export.md")

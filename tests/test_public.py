@@ -59,7 +59,7 @@ PUBLIC = {
     "pitgeo.evaluation": ["evaluate"],
     "pitgeo.integrals": ["Integrals", "Quantity", "Weights", "compute", "measure", "weights"],
     "pitgeo.measures": ["Measures", "Reference", "measure", "relative_error"],
-    "pitgeo.prediction": ["Predictor", "load"],
+    "pitgeo.prediction": ["Predictor", "load", "sensitivity"],
     "pitgeo.workflows.compare": ["Budget", "Settings", "model_variants", "read_variants", "run_compare"],
     "pitgeo.controls": [
         "Control",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,11 @@ def sweep(arguments: argparse.Namespace) -> int:
         values = designs.latin_hypercube(varied, arguments.samples, arguments.seed)
     predictor, mesh, numbers = _opened(arguments)
     progress = _bars("sweep", "batch", arguments.quiet)
+    start = time.perf_counter()
     table = sweep(predictor, mesh, values, arguments.output, arguments.quantity, arguments.fields, numbers, progress)
     count = len(next(iter(values.values())))
-    print(f"{table}, {count} row{'s' * (count != 1)}")
+    rate = count / (time.perf_counter() - start)
+    print(f"{table}, {count} row{'s' * (count != 1)}, {rate:.3g} a second")
     if arguments.fields:
         print(arguments.output / FIELDS)
     return 0
