@@ -5,12 +5,9 @@ Every sample is a VTU file of its own, with its own mesh. A table beside them li
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +22,20 @@ from plates_mesh import (
     solid_points,
     solid_tetrahedra,
 )
-from plates_solver import Elastic, PlateSpace, equilibrium, von_mises
+from plates_solver import PlateSpace, equilibrium
 
-from pitgeo.datasets.resumable import check_numbers, make_files, parts_folder
-from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.datasets.elastic import Elastic, von_mises
+from pitgeo.datasets.mesh_samples import Row, make_mesh_files
+from pitgeo.datasets.resumable import check_numbers
+from pitgeo.mesh import Mesh
 
 VERSION = 1
 METHOD = "linear elasticity, quadratic wedges by scikit-fem, one layer"
-TABLE = "parameters.csv"
 COLUMNS = ("thickness", "traction_x", "traction_y", "traction_z", "holes", "peak_stress", "tip_deflection")
 SIZE = 0.16
 STEEL = Elastic()
 LEAST_LIGAMENT = 0.08
 NEAR_CLAMP = 0.1  # stress is singular at the edges of the clamped face, so a peak there says nothing
-_CHUNK = 5
 _DRAWS = 10000
 
 
@@ -168,23 +165,8 @@ def generate(
     check_numbers(samples, seed, processes)
     if not size > 0:
         raise ValueError(f"Expected 'size' to be positive (got {size})")
-    output = Path(output)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "size": size, "samples": samples}
-    folder = parts_folder(output, settings)
-    solver = functools.partial(_write_sample, seed, size, folder)
-    contents = functools.partial(_contents, folder)
-    names = [*map(file_name, range(samples)), TABLE]
-    make_files(output, settings, solver, contents, names, _CHUNK, processes, progress)
-
-
-def file_name(number: int) -> str:
-    """Name of a sample's file.
-
-    Example:
-        >>> file_name(7)
-        'plate_0007.vtu'
-    """
-    return f"plate_{number:04d}.vtu"
+    make_mesh_files(output, settings, functools.partial(_sample, seed, size), "plate", processes, progress)
 
 
 def _draw_hole(random: np.random.Generator) -> Hole:
@@ -193,8 +175,8 @@ def _draw_hole(random: np.random.Generator) -> Hole:
     return Hole((float(center[0]), float(center[1])), (float(one), float(ratio * one)), float(angle))
 
 
-def _write_sample(seed: int, size: float, folder: Path, number: int) -> dict[str, NDArray[Any]]:
-    """Write the file among the parts; what is returned goes to the table."""
+def _sample(seed: int, size: float, number: int) -> tuple[Mesh, Row]:
+    """The mesh of a sample, and its line of the table."""
     try:
         plate = draw_plate(seed, number)
         sample = solve(plate, size)
@@ -210,16 +192,5 @@ def _write_sample(seed: int, size: float, folder: Path, number: int) -> dict[str
         },
         field_data={"traction": plate.traction, "thickness": np.array([plate.thickness])},
     )
-    write_mesh(folder / file_name(number), mesh)
     row = (plate.thickness, *plate.traction, len(plate.holes), sample.peak_stress, sample.tip_deflection)
-    return {name: np.array(value) for name, value in zip(COLUMNS, row, strict=True)}
-
-
-def _contents(folder: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Path | str]:
-    count = len(arrays[COLUMNS[0]])
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["file", *COLUMNS])
-    for number in range(count):
-        writer.writerow([file_name(number), *(arrays[name][number].item() for name in COLUMNS)])
-    return {**{file_name(number): folder / file_name(number) for number in range(count)}, TABLE: table.getvalue()}
+    return mesh, dict(zip(COLUMNS, row, strict=True))

@@ -14,7 +14,6 @@ The result is that of wedges with 18 points each, which bend without locking. Un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,34 +23,10 @@ from plates_mesh import Floats, Ints
 from scipy.sparse import csr_array, kron
 from scipy.sparse.linalg import splu
 
+from pitgeo.datasets.elastic import Elastic
+
 _TOLERANCE = 1e-6
 _CORNERS_AND_MIDDLES = np.array([(0, 1, 0, 0.5, 0.5, 0), (0, 0, 1, 0, 0.5, 0.5)])
-
-
-@dataclass(frozen=True)
-class Elastic:
-    """An isotropic linear material; by default steel.
-
-    Args:
-        young: Young's modulus.
-        poisson: Poisson's ratio.
-    """
-
-    young: float = 210e9
-    poisson: float = 0.3
-
-    @property
-    def lame(self) -> tuple[float, float]:
-        """The first Lame constant, and the shear modulus."""
-        shear = self.young / (2 * (1 + self.poisson))
-        return 2 * shear * self.poisson / (1 - 2 * self.poisson), shear
-
-    def stress(self, gradient: Floats) -> Floats:
-        """Stress of a displacement gradient, both ``[..., 3, 3]``."""
-        first, shear = self.lame
-        trace = np.trace(gradient, axis1=-2, axis2=-1)[..., None, None]
-        stress: Floats = first * trace * np.eye(3) + shear * (gradient + np.swapaxes(gradient, -1, -2))
-        return stress
 
 
 class PlateSpace:
@@ -183,12 +158,6 @@ def equilibrium(
     if not np.abs(reaction[free]).max(initial=0.0) <= _TOLERANCE * scale:
         raise ArithmeticError("The stiffness matrix is singular, or nearly so; hold more points")
     return displacement.reshape(-1, 3), np.where(held, reaction.reshape(-1, 3), 0.0)
-
-
-def von_mises(stress: Floats) -> Floats:
-    """Von Mises stress: ``[..., 3, 3]`` to ``[...]``."""
-    deviator = stress - np.trace(stress, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
-    return np.asarray(np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))))
 
 
 def _plane_integral(i: int, j: int) -> Any:

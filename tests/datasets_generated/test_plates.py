@@ -22,14 +22,16 @@ from plates_mesh import (
     solid_points,
     solid_tetrahedra,
 )
-from plates_picture import outer_faces, picture
-from plates_samples import COLUMNS, STEEL, TABLE, Plate, draw_plate, file_name, generate, solve
-from plates_solver import Elastic, PlateSpace, equilibrium, von_mises
+from plates_samples import COLUMNS, STEEL, Plate, draw_plate, generate, solve
+from plates_solver import PlateSpace, equilibrium
 from scipy.sparse.linalg import spsolve
 from scipy.spatial import cKDTree
 from skfem.models.elasticity import lame_parameters, linear_elasticity
 
-from pitgeo.datasets import resumable
+from pitgeo.datasets import mesh_samples, resumable
+from pitgeo.datasets.elastic import Elastic, von_mises
+from pitgeo.datasets.mesh_samples import TABLE
+from pitgeo.evaluation.plots.bent import bent_solids, outer_faces
 from pitgeo.mesh import read_mesh
 
 HOLES = (Hole((0.6, 0.4), (0.2, 0.12), 0.5), Hole((1.4, 0.65), (0.1, 0.1)))
@@ -353,9 +355,13 @@ def make(output: Path, samples: int, **options: Any) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in output.glob("p*.*")}
 
 
+def plate_name(number: int) -> str:
+    return mesh_samples.file_name("plate", number)
+
+
 def test_files(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
-    assert sorted(made) == [TABLE, *map(file_name, range(3))]
+    assert sorted(made) == [TABLE, *map(plate_name, range(3))]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*made, resumable.MANIFEST])
     rows = list(csv.DictReader(made[TABLE].decode().splitlines()))
     assert list(rows[0]) == ["file", *COLUMNS] and len(rows) == 3
@@ -381,7 +387,7 @@ def test_files(tmp_path: Path) -> None:
 def test_vtk_reads_the_files(tmp_path: Path) -> None:
     pyvista = pytest.importorskip("pyvista")
     make(tmp_path, 1)
-    grid, mesh = pyvista.read(tmp_path / file_name(0)), read_mesh(tmp_path / file_name(0))
+    grid, mesh = pyvista.read(tmp_path / plate_name(0)), read_mesh(tmp_path / plate_name(0))
     np.testing.assert_array_equal(grid.points, mesh.points)
     np.testing.assert_array_equal(grid["displacement"], mesh.point_data["displacement"])
     np.testing.assert_array_equal(grid.field_data["traction"], draw_plate(0, 0).traction)
@@ -390,16 +396,16 @@ def test_vtk_reads_the_files(tmp_path: Path) -> None:
 
 def test_a_sample_does_not_depend_on_the_number_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = make(tmp_path / "few", 2)
-    monkeypatch.setattr(plates, "_CHUNK", 2)
+    monkeypatch.setattr(mesh_samples, "_CHUNK", 2)
     more = make(tmp_path / "more", 3)
     other = make(tmp_path / "other", 1, seed=1)
-    assert all(more[file_name(number)] == few[file_name(number)] for number in range(2))
+    assert all(more[plate_name(number)] == few[plate_name(number)] for number in range(2))
     assert more[TABLE].startswith(few[TABLE])
-    assert other[file_name(0)] != few[file_name(0)]
+    assert other[plate_name(0)] != few[plate_name(0)]
 
 
 def test_an_interrupted_run_goes_on_and_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plates, "_CHUNK", 2)
+    monkeypatch.setattr(mesh_samples, "_CHUNK", 2)
     whole = make(tmp_path / "whole", 5)
     solved: list[int] = []
 
@@ -421,7 +427,7 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_files(tmp_path: Path, mon
     replace = os.replace
 
     def failing(part: Path, target: Path) -> None:
-        if Path(target) == output / file_name(2):
+        if Path(target) == output / plate_name(2):
             raise OSError("no space left on device")
         replace(part, target)
 
@@ -442,10 +448,10 @@ def test_files_that_are_there_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     for options in ({"samples": 3}, {"samples": 2, "seed": 1}, {"samples": 2, "size": 0.4}):
         with pytest.raises(FileExistsError, match="delete them, or choose another output folder"):
             make(tmp_path, **options)  # type: ignore[arg-type]
-    (tmp_path / file_name(1)).write_bytes(b"mine")
+    (tmp_path / plate_name(1)).write_bytes(b"mine")
     with pytest.raises(FileExistsError, match="no files that were not generated"):
         make(tmp_path, 2)
-    assert (tmp_path / file_name(1)).read_bytes() == b"mine"
+    assert (tmp_path / plate_name(1)).read_bytes() == b"mine"
 
 
 def test_wrong_numbers_and_unsolved_samples_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,8 +467,8 @@ def test_wrong_numbers_and_unsolved_samples_are_told(tmp_path: Path, monkeypatch
 
 def test_picture(tmp_path: Path) -> None:
     make(tmp_path, 2)
-    assert picture(tmp_path, tmp_path / "pictures" / "plates.png").read_bytes()[1:4] == b"PNG"
+    assert bent_solids("plate", tmp_path, tmp_path / "pictures" / "plates.png").read_bytes()[1:4] == b"PNG"
     with pytest.raises(FileNotFoundError, match=r"Expected files plate_\*.vtu"):
-        picture(tmp_path / "pictures", tmp_path / "plates.png")
+        bent_solids("plate", tmp_path / "pictures", tmp_path / "plates.png")
     with pytest.raises(ValueError, match="Expected 'samples' to be at least 1"):
-        picture(tmp_path, tmp_path / "plates.png", samples=0)
+        bent_solids("plate", tmp_path, tmp_path / "plates.png", samples=0)

@@ -1,4 +1,4 @@
-"""A picture of bent plates, coloured by their von Mises stress."""
+"""A picture of bent solids, coloured by their von Mises stress."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from pathlib import Path
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
-from plates_mesh import Floats, Ints
+from numpy.typing import NDArray
 
 from pitgeo.datasets.generators import check_drawable
 from pitgeo.evaluation.plots.style import new_figure, save
 from pitgeo.mesh import Mesh, read_mesh
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _MEGA = 1e6
-# Where the eye's right, upward and forward directions point in the plate's axes: seen from the front, above.
+_BENT = 0.1  # the largest displacement drawn, by the solid's longest extent
+# Where the eye's right, upward and forward directions point in the solid's axes: seen from the front, above.
 _FORWARD = np.array([-0.25, 0.75, -0.6]) / np.linalg.norm([-0.25, 0.75, -0.6])
 _RIGHT = np.cross(_FORWARD, [0, 0, 1]) / np.linalg.norm(np.cross(_FORWARD, [0, 0, 1]))
 _UP = np.cross(_RIGHT, _FORWARD)
 
 
-def picture(directory: Path, output: Path, samples: int = 6) -> Path:
-    """Draw the first plates of a folder that :func:`plates_samples.generate` wrote, bent visibly.
+def bent_solids(prefix: str, directory: Path, output: Path, samples: int = 6) -> Path:
+    """Draw the first solids of a folder of VTU files with ``displacement`` and ``von_mises``, bent visibly.
 
     Args:
+        prefix: What the files' names begin with.
         directory: Folder with the files.
         output: Picture to write.
         samples: How many.
@@ -34,9 +38,9 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
     """
     directory = Path(directory)
     check_drawable(directory, [], samples)
-    files = sorted(directory.glob("plate_*.vtu"))[:samples]
+    files = sorted(directory.glob(f"{prefix}_*.vtu"))[:samples]
     if not files:
-        raise FileNotFoundError(f"Expected files plate_*.vtu in {directory} (got none); generate the data first")
+        raise FileNotFoundError(f"Expected files {prefix}_*.vtu in {directory} (got none); generate the data first")
     meshes = [read_mesh(file) for file in files]
     stress = np.concatenate([mesh.point_data["von_mises"] for mesh in meshes]) / _MEGA
     # The few values at the most stressed spots would turn the rest dark.
@@ -68,9 +72,11 @@ def outer_faces(cells: Ints) -> Ints:
 
 
 def _seen_faces(mesh: Mesh) -> tuple[Floats, Floats, float]:
-    """Faces turned to the eye, far ones first, ``[F, 3, 2]``; their stress ``[F]``; how much the plate is bent."""
+    """Faces turned to the eye, far ones first, ``[F, 3, 2]``; their stress ``[F]``; how much the solid is bent."""
     displacement = np.asarray(mesh.point_data["displacement"], np.float64)
-    factor = 0.2 / max(float(np.linalg.norm(displacement, axis=1).max()), 1e-12)
+    factor = (
+        _BENT * float(np.ptp(mesh.points, axis=0).max()) / max(float(np.linalg.norm(displacement, axis=1).max()), 1e-12)
+    )
     faces = outer_faces(mesh.cells[0][1])
     corners = (mesh.points + factor * displacement)[faces]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
