@@ -7,6 +7,7 @@ Faster forms of the same distance are in ``fused``, ``expansion`` and ``dense_at
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -71,7 +72,18 @@ class Metric:
         return self.squared_distance(targets.unsqueeze(-2), sources.unsqueeze(-3))
 
     def along_edges(self, targets: Tensor, sources: Tensor, target: Tensor | int, source: Tensor) -> Tensor:
-        """Squared distances of the edges of a graph, ``[E]``, one axis after the other: no row of coordinates an edge.
+        """Squared distances ``[E]`` of the edges of a graph; the arguments are those of :meth:`steps_along_edges`."""
+        total = sources.new_zeros(())
+        for step in self.steps_along_edges(targets, sources, target, source):
+            total = torch.addcmul(total, step, step)
+        return total / self.divisor
+
+    def steps_along_edges(
+        self, targets: Tensor, sources: Tensor, target: Tensor | int, source: Tensor
+    ) -> Iterator[Tensor]:
+        """Steps ``[E]`` from targets to sources, the shortest way round, along one axis after the other.
+
+        So no row of coordinates is gathered for every edge.
 
         Args:
             targets: Positions ``[M, D]``.
@@ -81,16 +93,13 @@ class Metric:
         """
         if self.is_periodic:
             self.check_dimension(targets.shape[1])
-        total = sources.new_zeros(())
         for axis, length in enumerate(self.period or (0.0,) * targets.shape[1]):
             there = sources[:, axis].index_select(0, source)
             if isinstance(target, int):
-                difference = (targets[:, axis].unsqueeze(1) - there.view(-1, target)).flatten()
+                step = (there.view(-1, target) - targets[:, axis].unsqueeze(1)).flatten()
             else:
-                difference = targets[:, axis].index_select(0, target) - there
-            difference = shortest(difference, length)
-            total = torch.addcmul(total, difference, difference)
-        return total / self.divisor
+                step = there - targets[:, axis].index_select(0, target)
+            yield shortest(step, length)
 
     def check_dimension(self, dimension: int) -> None:
         """Raise a ``ValueError`` if the period does not have one entry per axis."""

@@ -97,10 +97,16 @@ def at_least_single(pos: Tensor) -> Tensor:
     return pos if pos.element_size() >= 4 else pos.float()
 
 
+def wants_gradient(*positions: Tensor) -> bool:
+    """Whether a gradient of some of these positions is wanted."""
+    return torch.is_grad_enabled() and any(pos.requires_grad for pos in positions)
+
+
 def result_type(x: Tensor) -> torch.dtype:
-    """The type of a projection of these values: theirs, or autocast's."""
+    """The type of a projection of these values: theirs, or autocast's, which leaves double precision."""
     device = x.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+    is_cast = torch.is_autocast_enabled(device) and x.dtype != torch.float64
+    return torch.get_autocast_dtype(device) if is_cast else x.dtype
 
 
 def never_empty(mask: Tensor) -> Tensor:

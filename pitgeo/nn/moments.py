@@ -36,6 +36,7 @@ ends. With :math:`V = W` the result is the form above.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 import torch
@@ -135,10 +136,19 @@ class FirstMoments(nn.Module):
                     angle = coordinate * (2 * math.pi / period)
                     moments.append(angle.cos() * next(parts) - angle.sin() * next(parts))
             firsts = torch.stack(moments, -3)  # [..., M, D, some, K]
-            if self.is_apart:
-                constant = firsts[..., -1:] * chosen[..., :-1].unsqueeze(-3)
-                firsts = torch.cat([firsts[..., :-1] - constant, constant], -3)
-        return value.flatten(-2), self.contribution(firsts, lengths, heads)
+            return value.flatten(-2), self.contribution(self.about(firsts, chosen), lengths, heads)
+
+    def about(self, firsts: Tensor, chosen: Tensor) -> Tensor:
+        """First moments about what they are to be about, from those about the targets.
+
+        Args:
+            firsts: ``[..., M, D, some, K]``; with ``about="mean"``, ``K`` includes the constant 1, at the end.
+            chosen: The averages ``[..., M, some, K]`` of these values.
+        """
+        if not self.is_apart:
+            return firsts
+        constant = firsts[..., -1:] * chosen[..., : self.moment_channels].unsqueeze(-3)
+        return torch.cat([firsts[..., :-1] - constant, constant], -3)
 
     def contribution(self, firsts: Tensor, lengths: Tensor, heads: slice = slice(None)) -> Tensor:
         """The contribution ``[..., M, heads * C]`` of first moments ``[..., M, D, some, K]`` of some heads."""
@@ -147,11 +157,15 @@ class FirstMoments(nn.Module):
         with torch.autocast(firsts.device.type, enabled=False):
             return linear(firsts.flatten(-3), weight)
 
+    def factors(self, steps: Iterable[Tensor]) -> list[Tensor]:
+        """What moments multiply the weights of edges with, from the steps along every axis: these, or sines."""
+        return [_sine(step, period) if period else step for step, period in zip(steps, self.periods, strict=True)]
+
     def steps(self, pos: Tensor, axis: int) -> Tensor:
         """What moments along an axis multiply the weights with, ``[N, N]``, for positions ``[N, D]``."""
         coordinate, period = pos[:, axis], self.periods[axis]
         step = coordinate - coordinate.unsqueeze(1)
-        return step if period == 0 else period / (2 * math.pi) * torch.sin(2 * math.pi / period * step)
+        return step if period == 0 else _sine(step, period)
 
     def check_axes(self, pos: Tensor) -> None:
         """Raise a ``ValueError`` if positions have another number of axes."""
@@ -165,3 +179,7 @@ class FirstMoments(nn.Module):
         """The values that have moments, of ``[..., C]``; with ``about="mean"``, the constant 1 after them."""
         chosen = value[..., : self.moment_channels]
         return pad(chosen, (0, 1), value=1.0) if self.is_apart else chosen
+
+
+def _sine(step: Tensor, period: float) -> Tensor:
+    return period / (2 * math.pi) * torch.sin(2 * math.pi / period * step)

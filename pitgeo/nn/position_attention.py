@@ -13,7 +13,7 @@ from torch_geometric.nn import MessagePassing
 from pitgeo.graphs.metric import Metric
 from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn.blocks import HeadProjection
-from pitgeo.nn.dense import at_least_single, result_type
+from pitgeo.nn.dense import at_least_single, result_type, wants_gradient
 from pitgeo.nn.edges import as_edge_index, as_neighborhood, in_caller_order
 from pitgeo.nn.kernels.edge_sums import attend, edge_softmax, known_width, message_softmax
 from pitgeo.nn.kernels.graph_attention import graph_attention
@@ -21,6 +21,7 @@ from pitgeo.nn.kernels.source_parts import attention_by_sources, suits_source_pa
 from pitgeo.nn.length_scale import LengthScale, Positivity
 from pitgeo.nn.moments import About, FirstMoments
 from pitgeo.nn.source_weights import check_quadrature, domain_averages, domain_means, domain_values, weighted_edges
+from pitgeo.nn.sums_first import attention_from_sums, suits_sums
 
 _ALL = slice(None)  # heads
 _EDGES_AT_ONCE = 2**20  # without gradients, larger graphs go in parts: the same results in bounded memory
@@ -140,9 +141,19 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return self._results(out, sources, targets, result_type(x)), edges_and_weights
         if self._goes_in_parts(graph):
             return self._in_parts(x, sources, targets, graph, quadrature)
+        if quadrature is None and not wants_gradient(sources, targets) and suits_sums(graph, self.value, self.moments):
+            return self._from_sums(x, sources, targets, graph)
         average = partial(self._attend, sources=sources, targets=targets, graph=graph, heads=_ALL)
         out = domain_averages(average, self._values(x, sources, _ALL), heads, quadrature)
         return self._results(out, sources, targets, result_type(x))
+
+    def _from_sums(self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood) -> Tensor:
+        """Results from sums of the values themselves, to which the heads' matrices are then applied."""
+        graph, absent = graph.padded
+        squared_distance, scale = self._distances(sources, targets, graph, absent)
+        ends = (at_least_single(targets), at_least_single(sources), known_width(graph) or graph.target, graph.index)
+        given = (self.metric.steps_along_edges(*ends), squared_distance, scale, self.scale.to_lengths(scale))
+        return attention_from_sums(x, self.value, self.moments, *given, graph).to(result_type(x))
 
     def _in_parts(
         self, x: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, quadrature: Tensor | None
@@ -237,15 +248,12 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
         return graph.num_edges > _EDGES_AT_ONCE
 
     def _attend(self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice) -> Tensor:
-        moves = torch.is_grad_enabled() and (sources.requires_grad or targets.requires_grad)
+        moves = wants_gradient(sources, targets)
         graph, absent = (graph, None) if moves or torch.compiler.is_compiling() else graph.padded
-        squared_distance, scale = self._distances(sources, targets, graph)
-        scale = scale[heads]
+        squared_distance, scale = self._distances(sources, targets, graph, absent)
         if moves:
-            return attend(value, edge_softmax(squared_distance, scale, graph), graph)
-        if absent is not None:
-            squared_distance.masked_fill_(absent, torch.finfo(squared_distance.dtype).max)
-        return graph_attention(value, squared_distance, scale, graph)
+            return attend(value, edge_softmax(squared_distance, scale[heads], graph), graph)
+        return graph_attention(value, squared_distance, scale[heads], graph)
 
     def _attend_in_parts(
         self, value: Tensor, sources: Tensor, targets: Tensor, graph: Neighborhood, heads: slice
@@ -259,8 +267,10 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             return edge_softmax(squared_distance, scale, graph)
         return message_softmax(squared_distance, scale, graph[1], targets.shape[0])
 
-    def _distances(self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood) -> tuple[Tensor, Tensor]:
-        """Squared distances ``[E]`` and lambda ``[heads]``; a logit is minus their product."""
+    def _distances(
+        self, sources: Tensor, targets: Tensor, graph: Tensor | Neighborhood, absent: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Squared distances ``[E]``, huge for ``absent`` edges, and lambda ``[heads]``; logits are minus products."""
         sources, targets = at_least_single(sources), at_least_single(targets)
         if isinstance(graph, Neighborhood):
             source, target = graph.index, known_width(graph) or graph.target
@@ -268,6 +278,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
             source, target = graph[0], graph[1]
         with torch.autocast(sources.device.type, enabled=False):  # geometry in float32 at least
             squared_distance = self.metric.along_edges(targets, sources, target, source)
+            if absent is not None:
+                squared_distance.masked_fill_(absent, torch.finfo(squared_distance.dtype).max)
             return squared_distance, self.scale().to(squared_distance.dtype)
 
     def _check(self, x: Tensor, sources: Tensor, targets: Tensor, quadrature: Tensor | None) -> None:
@@ -279,6 +291,8 @@ class PositionAttention(MessagePassing):  # type: ignore[misc]
                 raise ValueError(f"Expected {name} positions of shape [N, D] (got {list(pos.shape)})")
         if x.shape[-2] != sources.shape[0]:
             raise ValueError(f"Expected a position for each of {x.shape[-2]} values in 'x' (got {sources.shape[0]})")
+        if self.moments is not None:
+            self.moments.check_axes(sources)
         check_quadrature(quadrature, sources)
 
     def __repr__(self) -> str:

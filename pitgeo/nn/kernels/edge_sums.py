@@ -103,6 +103,14 @@ def softmax(
     return weights, excess
 
 
+def softmax_by_head(
+    squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    """What :func:`softmax` gives, always as ``[heads, E]`` and ``[E]``."""
+    weights, excess = softmax(squared_distance, scale, target, pointer, width)
+    return (head_major(weights), excess.flatten()) if width else (weights, excess)
+
+
 def exponentials_(logits: Tensor) -> Tensor:
     """Their exponentials, in place; no exponential becomes a denormal number on the way to zero."""
     return threshold(logits.clamp_(min=_LOWEST).exp_(), _SMALLEST, 0.0, inplace=True)
@@ -173,8 +181,7 @@ def _joined(value: Tensor, index: Tensor, pointer: Tensor, weights: Tensor) -> T
 def _softmax(
     squared_distance: Tensor, scale: Tensor, target: Tensor, pointer: Tensor, width: int
 ) -> tuple[Tensor, Tensor]:
-    weights, excess = softmax(squared_distance, scale, target, pointer, width)
-    return (head_major(weights), excess.flatten()) if width else (weights, excess)
+    return softmax_by_head(squared_distance, scale, target, pointer, width)
 
 
 @torch.library.custom_op("pitgeo::edge_softmax_backward", mutates_args=())

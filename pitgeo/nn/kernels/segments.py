@@ -15,14 +15,16 @@ import torch
 from torch import Tensor
 
 
-def segment_sums(values: Tensor, pointer: Tensor) -> Tensor:
+def segment_sums(values: Tensor, pointer: Tensor, width: int = 0) -> Tensor:
     """Sums over the edges of each target: ``[..., E]`` -> ``[..., M]``; 0 for a target without edges.
+
+    ``width`` is how many edges every target has, if all have as many: then it takes less time.
 
     Example:
         >>> segment_sums(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 2, 3]))
         tensor([3., 0., 4.])
     """
-    return _reduced(values, pointer, "sum")
+    return values.unflatten(-1, (-1, width)).sum(-1) if width else _reduced(values, pointer, "sum")
 
 
 def segment_minima(values: Tensor, pointer: Tensor) -> Tensor:
@@ -33,6 +35,21 @@ def segment_minima(values: Tensor, pointer: Tensor) -> Tensor:
         tensor([ 1.,  0., -4.])
     """
     return _reduced(values, pointer, "min")
+
+
+def times_at_edges(values: Tensor, edges: Tensor, target: Tensor, width: int = 0) -> Tensor:
+    """Edge values times those of their targets: ``[..., M]``, ``[..., E]`` -> ``[..., E]``.
+
+    ``target`` is the target of every edge; not used if all have ``width`` edges.
+
+    Example:
+        >>> times_at_edges(torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0, 1.0]), torch.tensor([0, 0, 1]))
+        tensor([3., 6., 4.])
+    """
+    if width:
+        products: Tensor = edges.unflatten(-1, (-1, width)) * values.unsqueeze(-1)
+        return products.flatten(-2)
+    return values.index_select(-1, target).mul_(edges)
 
 
 def at_edges(values: Tensor, pointer: Tensor) -> Tensor:
