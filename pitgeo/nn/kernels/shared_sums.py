@@ -23,6 +23,7 @@ from pitgeo.nn.kernels.edge_sums import fake_at_sources, index_type, known_width
 from pitgeo.nn.kernels.segments import segment_sums, times_at_edges
 
 _COPIES = 4  # operations that take as long as the memory that a source's value and one of its factors move
+_SHARE = 0.9  # with more of the operations, sums take longer than products
 
 
 def shared_sums(
@@ -54,7 +55,7 @@ def suits_shared_sums(graph: Neighborhood, in_channels: int, out_channels: int, 
         return False
     matrices_first = graph.num_sources * out_channels * (in_channels + _COPIES * factors)
     sums_first = heads * factors * in_channels * (graph.num_edges + graph.num_targets * out_channels // heads)
-    return sums_first < matrices_first
+    return sums_first < _SHARE * matrices_first
 
 
 @torch.library.custom_op("pitgeo::shared_sums", mutates_args=())
