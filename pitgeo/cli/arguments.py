@@ -71,6 +71,17 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     _add_quiet(evaluate)
     evaluate.set_defaults(run=commands["evaluate"])
 
+    calibrate = verbs.add_parser("calibrate", help="bounds of the errors from held-out files, kept in the checkpoint")
+    calibrate.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
+    calibrate.add_argument(
+        "meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the truth, which were not trained on"
+    )
+    calibrate.add_argument("--parameters", type=Path, metavar="TABLE", help="numbers of these files, .csv or .json")
+    calibrate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    calibrate.set_defaults(run=commands["calibrate"])
+
     predict = verbs.add_parser("predict", help="predict the fields of mesh files")
     predict.add_argument(
         "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"

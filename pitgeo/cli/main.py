@@ -1,4 +1,4 @@
-"""The command line: ``pitgeo train|evaluate|predict|sweep|optimise|describe|export``.
+"""The command line: ``pitgeo train|evaluate|calibrate|predict|sweep|optimise|describe|export``.
 
 Here alone pitgeo prints, and sets exit codes.
 """
@@ -120,6 +120,7 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
 
     from pitgeo.evaluation.evaluation import write_json
     from pitgeo.evaluation.measure_table import format_errors, format_quantities
+    from pitgeo.evaluation.trust import format_trust
     from pitgeo.prediction.predictor import load_any
     from pitgeo.training import torch_device
 
@@ -131,7 +132,7 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
     predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
     result = predictor.evaluate(arguments.files, arguments.parameters)
     print(f"{result['checkpoint']}: {result['model']}, {_files(result['samples'])}\n")
-    print("\n".join([*format_errors(result["errors"]), *format_quantities(result)]))
+    print("\n".join([*format_errors(result["errors"]), *format_quantities(result), *format_trust(result)]))
     if arguments.output:
         arguments.output.mkdir(parents=True, exist_ok=True)
         write_json(arguments.output / "evaluation.json", result)
@@ -231,6 +232,22 @@ def _describe(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _calibrate(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from pitgeo.prediction.bounds import LEVELS
+    from pitgeo.prediction.predictor import load_any
+    from pitgeo.training import torch_device
+
+    torch.set_flush_denormal(True)  # as in training
+    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
+    bounds = predictor.calibrate(arguments.meshes, arguments.parameters)
+    predictor.store_bounds()
+    texts = [text for level in LEVELS if (text := bounds.lacking(level))]
+    print("\n".join([*texts, f"bounds calibrated on {bounds.source}, stored in {arguments.checkpoint}"]))
+    return 0
+
+
 def _export(arguments: argparse.Namespace) -> int:
     with importing():
         from pitgeo.prediction.export import export_model
@@ -269,6 +286,7 @@ def _report_ensemble(result: dict[str, Any], output: Path) -> None:
 _COMMANDS = {
     "train": _train,
     "evaluate": _evaluate,
+    "calibrate": _calibrate,
     "predict": _predict,
     "sweep": sweep,
     "optimise": optimise,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_case import MeshCase
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.data.point_data import PointData
 from pitgeo.mesh import Mesh
@@ -93,6 +94,10 @@ class Samples(Sequence[PointData]):
 
     def typical(self) -> list[float] | None:
         """Typical size of every target channel, for samples in which it is zero; ``None`` where it is not known."""
+        return None
+
+    def case(self, index: int) -> MeshCase | None:
+        """A sample as a few numbers, to compare it with others; ``None`` where they are not known."""
         return None
 
     def mesh_sizes(self) -> MeshSizes | None:

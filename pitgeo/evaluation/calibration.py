@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import statistics
@@ -22,11 +23,15 @@ from pitgeo.evaluation.appraisal import Appraised, compare
 from pitgeo.evaluation.evaluation import versions, write_json
 from pitgeo.evaluation.measure_table import format_errors, format_quantities, format_sets, heading
 from pitgeo.evaluation.scores import Split, measure_on_meshes, measure_samples, predict_samples, read_split
+from pitgeo.evaluation.trust import add_samples, format_trust, trust_report
 from pitgeo.evaluation.verdict import verdict
 from pitgeo.measures.measures import FORMAT, Measures
+from pitgeo.prediction.bounds import STORED
 from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments
 from pitgeo.prediction.predictor import Predictor
 from pitgeo.training.output_points import known
+
+log = logging.getLogger(__name__)
 
 Values = NDArray[np.float64]
 LEVELS = tuple(step / 10 for step in range(1, 31))
@@ -41,7 +46,8 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
 
     The sums run over all points of all validation samples, so single points at which members agree by chance have no
     influence. The factor is 1 for a channel in which members agree everywhere, and for all channels without validation
-    samples. The best checkpoints were chosen on the same samples, so the factor is rather too small.
+    samples. The best checkpoints were chosen on the same samples, so the factor is rather too small. The bounds of the
+    ensemble are calibrated on the same predictions, and replace those that it has.
 
     Args:
         ensemble: Members to predict with; its own calibration is ignored.
@@ -51,11 +57,21 @@ def calibrate(ensemble: Ensemble, progress: bool = True) -> Calibration:
         ValueError: If a prediction is not finite.
     """
     options = ensemble.data_options
+    ensemble.bounds = None
     samples = options.split_samples("validation", progress) if options.counts()[1] else None
     if samples is None or len(samples) == 0:
         return Calibration((1.0,) * len(ensemble.targets))
     assessed = _assess(ensemble, samples, Calibration(), progress)
-    return Calibration(tuple(ratio if ratio else 1.0 for ratio in map(_ratio, assessed.columns())), len(samples))
+    factors = tuple(ratio if ratio else 1.0 for ratio in map(_ratio, assessed.columns()))
+    calibration = Calibration(factors, len(samples))
+    try:
+        scores = ensemble.scores()
+    except ValueError as error:
+        log.info("No bounds of the errors: %s", error)
+        return calibration
+    spreads = [calibration.scale(spread, len(ensemble.targets)) for spread in assessed.spreads]
+    ensemble.bounds = add_samples(scores, samples, assessed.means, spreads).bounds(f"{len(samples)} validation samples")
+    return calibration
 
 
 def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", progress: bool = True) -> dict[str, Any]:
@@ -110,6 +126,8 @@ def evaluate_ensemble(ensemble: Ensemble, output: Path, split: Split = "test", p
             }
             for label, column in columns.items()
         },
+        **trust_report(ensemble, samples, assessed.means, assessed.spreads),
+        **({} if ensemble.bounds is None else {STORED: ensemble.bounds.plain()}),
         "reliability": {"spreads": list(LEVELS), "expected": expected, "observed": shares},
         **_verdict(ensemble, samples, assessed, {label: _ratio(column) for label, column in columns.items()}),
         "prediction_seconds": round(seconds, 3),
@@ -174,7 +192,7 @@ def format_ensemble(result: dict[str, Any]) -> str:
         sizes = (8, 8, 8, 12, 16)
         row = ("-".rjust(n) if cell is None else f"{cell:{n}.3f}" for cell, n in zip(cells, sizes, strict=True))
         lines.append(f"{target:{width}}  {'  '.join(row)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(["", *found] if (found := format_trust(result)) else [])])
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from pitgeo.evaluation.scores import (
     read_split,
     resting,
 )
+from pitgeo.evaluation.trust import format_trust, trust_report
 from pitgeo.measures.measures import FORMAT
 from pitgeo.prediction.predictor import load
 from pitgeo.system.atomic_files import write_atomic
@@ -129,6 +130,7 @@ def evaluate(
         "versions": versions(),
         "trained_with": predictor.facts["versions"],
     }
+    result |= trust_report(predictor, samples, predictions)
     if split != "train":
         tested = Appraised(predictor, options, samples, predictions)
         result |= appraise(predictor, tested, checkpoint.parent / "metrics.csv", seconds)
@@ -189,7 +191,8 @@ def format_table(result: dict[str, Any]) -> str:
     ]
     if scales:
         scales = ["", "length scale of every head, in the positions' unit", *scales]
-    return "\n".join([*lines, "", ", ".join(chosen), *scales])
+    trust = ["", *found] if (found := format_trust(result)) else []
+    return "\n".join([*lines, *trust, "", ", ".join(chosen), *scales])
 
 
 def versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from pitgeo.evaluation import measure_table
 from pitgeo.evaluation.report_page import PAGE, folded, items, note, section, table
 from pitgeo.evaluation.report_pictures import Figure, embed
 from pitgeo.evaluation.report_run import facts, used_settings
+from pitgeo.evaluation.trust import format_trust
 from pitgeo.system.atomic_files import write_atomic
 
 LIMIT = 1_500_000
@@ -71,6 +72,7 @@ def write_report(folder: Path | str, output: Path | str | None = None) -> Path:
         section("Verdict", items((result.get("verdict") or {}).get("sentences") or [])),
         section("Errors", _errors(result.get("errors"))),
         section("Quantities", _quantities(result)),
+        section("Bounds and training set", items(format_trust(result))),
         section("Controls", _controls(result)),
     ]
     config = folder / "config.toml"

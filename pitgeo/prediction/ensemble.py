@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pitgeo.config.config import MACHINE, difference
 from pitgeo.data import PointData
+from pitgeo.prediction.bounds import STORED, Bounds, Scores, stored_bounds
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 
 
@@ -81,19 +82,24 @@ class Ensemble(MeshPredictor):
         members: At least two trained models.
         calibration: Factors of the spread.
         path: The file that names the members; ``None`` for the file of the first member.
+        bounds: Bounds of the errors of the mean, if they were calibrated.
 
     Raises:
         ValueError: If there are fewer than two members, their configurations or fields differ, or factors are missing.
     """
 
     def __init__(
-        self, members: Sequence[MeshPredictor], calibration: Calibration | None = None, path: Path | None = None
+        self,
+        members: Sequence[MeshPredictor],
+        calibration: Calibration | None = None,
+        path: Path | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         if len(members) < 2:
             raise ValueError(f"Expected at least 2 members of an ensemble (got {len(members)})")
         first = members[0]
         super().__init__(first.config, first.facts, first.path if path is None else path)
-        self.members = tuple(members)
+        self.members, self.bounds = tuple(members), bounds  # those of a single member are others
         self.calibration = calibration or Calibration()
         if len(self.calibration.factors) % len(self.targets):
             raise ValueError(
@@ -134,6 +140,10 @@ class Ensemble(MeshPredictor):
         for parts in zip(*predicted, strict=True):
             yield self._joined(parts)
 
+    def scores(self) -> Scores:
+        """An empty collection of errors relative to the calibrated spread."""
+        return replace(super().scores(), has_spread=True)
+
     def _joined(self, predicted: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
         """Mean and spread of the members' predictions."""
         moments = Moments()
@@ -143,8 +153,8 @@ class Ensemble(MeshPredictor):
         return {"_prediction": moments.mean.float(), "_spread": spread}
 
 
-def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
-    """The checkpoints of the members and the calibration, from an ``ensemble.json``.
+def read_ensemble(path: Path) -> tuple[list[Path], Calibration, Bounds | None]:
+    """The checkpoints of the members, the calibration and the bounds if there are any, from an ``ensemble.json``.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -157,6 +167,7 @@ def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
         names, stored = content["members"], content["calibration"]
         factors = tuple(float(factor) for factor in stored["factors"].values())
         calibration = Calibration(factors, int(stored["samples"]))
+        bounds = stored_bounds(content.get(STORED), path)
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise TypeError("'members' is not a list of file names")
         if not factors or not all(math.isfinite(factor) and factor > 0 for factor in factors):
@@ -167,4 +178,4 @@ def read_ensemble(path: Path) -> tuple[list[Path], Calibration]:
             f"Expected {path} to be an ensemble.json as training with 'members' writes it (got: {what}); the "
             f"same training with 'resume' writes it again"
         ) from error
-    return [path.parent / name for name in names], calibration
+    return [path.parent / name for name in names], calibration, bounds

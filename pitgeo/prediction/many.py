@@ -39,8 +39,10 @@ def study_of(
         raise ValueError("Expected values of at least one number of the mesh (got none); name one that varies")
     study = MeshStudy(predictor.table, mesh, values, parameters)
     varied = {f"input {field.name}" for number in study.numbers for field, _, _ in number.fields}
-    notes = [note for note in predictor.doubts.of_mesh(study.mesh, study.inputs) if note.kind not in varied]
-    predictor.doubts.say(study.mesh, [*notes, *study.outside(predictor.doubts.ranges)])
+    varied.add("combination")  # of the first values alone
+    case = predictor.doubts.case(study.mesh, study.inputs)
+    notes = [note for note in predictor.doubts.of_case(case) if note.kind not in varied]
+    predictor.doubts.say(study.mesh, [*notes, *study.outside(predictor.doubts.ranges, predictor.doubts.margin)])
     if predictor.config.scaling.box == "none":
         predictor.table.warn_of_loss(study.mesh)
     return study
@@ -57,15 +59,11 @@ def predictions(
     rows = [slice(start, min(start + size, len(study))) for start in range(0, len(study), size)]
     predicted = predictor.many(study.sample, (study.batch(part) for part in rows))
     for part in progress(rows):
-        fields = next(predicted)
-        yield (
-            part,
-            {
-                f"{name}{ending}": column
-                for ending, batch in fields.items()
-                for name, column in study.split(batch).items()
-            },
-        )
+        split = {ending: study.split(batch) for ending, batch in next(predicted).items()}
+        if predictor.bounds is not None:
+            found = predictor.bounds.of(predictor.table, split["_prediction"], split.get("_spread"), predictor.level)
+            split["_bound"] = {name: width for name, width in found.items() if name in split["_prediction"]}
+        yield part, {f"{name}{ending}": column for ending, own in split.items() for name, column in own.items()}
 
 
 def with_inputs(sample: PointData, x: Tensor) -> PointData:

@@ -1,21 +1,41 @@
-"""Differences of a mesh from those of the training: inputs out of range, another size, another time step."""
+"""Differences of a mesh from those of the training: inputs out of range, another size or shape, another time step."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_case import MeshCase, descriptor_sizes
 from pitgeo.data.fields.mesh_sizes import MeshSizes, units_hint
 from pitgeo.data.fields.reading import Floats
+from pitgeo.data.samples import Samples
+from pitgeo.geometry.shape import count
 from pitgeo.mesh import Mesh, Note, summary
 from pitgeo.mesh.step_numbers import step_range
+from pitgeo.prediction.novelty import LEAST, MARGIN, RARE, Novelty
+from pitgeo.prediction.trust import Trust
 
 log = logging.getLogger(__name__)
+
+DO_NOT = ": do not rely on the prediction"
+EDGE = 0.05
+"""Share of the training samples that are farther from the others than a sample at the edge."""
+ROUNDING = 1e-6
+"""Values within this share of the ends of the training range are not at its edge."""
+WORDS = {"shape": "the shape", "combination": "the combination of inputs"}
+KINDS = {"shape": "shape", "combination": "inputs"}
+"""The descriptors of a :class:`MeshCase` that are compared."""
+MOST_SAMPLES = 500
+MOST_VALUES = 100_000
+"""Largest number of descriptors that a checkpoint holds."""
 
 
 class MeshDoubts:
@@ -30,44 +50,81 @@ class MeshDoubts:
         self.table = table
         self.ranges: Sequence[tuple[float, float]] | None = facts.get("ranges")
         self.sizes = None if facts.get("meshes") is None else MeshSizes.parse(facts["meshes"])
+        stored = facts.get("descriptors") or {}
+        self.novelties = {kind: _novelty(np.asarray(values), kind, table) for kind, values in stored.items()}
         self._kept: list[tuple[str, Sequence[Note]]] | None = None
+        self._found: dict[str, Trust] = {}
 
     @property
     def time_step(self) -> float | None:
         """The time from one state to the next in training, if the model has learned such steps."""
         return None if self.sizes is None else self.sizes.time_step
 
-    def of_inputs(self, inputs: Floats) -> list[Note]:
-        """A note for every input that leaves the range of the training set by more than a tenth of it.
+    @property
+    def margin(self) -> float:
+        """Share of the training range that an input may leave it by without being outside of the training set."""
+        return min((novelty.margin for novelty in self.novelties.values()), default=MARGIN)
+
+    def case(self, mesh: Mesh, inputs: Floats) -> MeshCase:
+        """A mesh as the numbers that are compared; ``inputs`` are the result of :meth:`FieldTable.read` for it."""
+        return MeshCase.of(self.table, mesh, inputs, has_shape="shape" in self.novelties)
+
+    def of_case(self, case: MeshCase) -> list[Note]:
+        """A note for everything that puts a mesh outside of the training set.
+
+        That is an input that leaves the training range by more than :attr:`margin`, another size or spacing, normals
+        that point the other way, a shape or a combination of inputs that is far from the nearest one of the training.
+        """
+        notes = self._beyond(case, self.margin)
+        own = [] if self.sizes is None else list(self.sizes.doubts(case.sizes, case.normal))
+        if any(note.kind == "size" for note in own):  # which changes computed inputs, and the shape too
+            notes = [note for note in notes if not note.kind.startswith("geometry ")]
+        else:
+            notes += [] if any(note.kind.startswith("geometry ") for note in notes) else self._far(case, "shape")
+        if not any(note.kind.startswith("input ") for note in notes):
+            notes += self._far(case, "combination")
+        return [*own, *notes]
+
+    def trust(self, case: MeshCase, notes: Sequence[Note] | None = None) -> Trust:
+        """Whether a mesh is inside the training set, at its edge or outside, and why.
 
         Args:
-            inputs: The result of :meth:`~pitgeo.data.fields.FieldTable.read` for a mesh.
+            case: The mesh.
+            notes: The result of :meth:`of_case`, if it is at hand.
         """
+        if self.ranges is None and not self.novelties:
+            return Trust("unknown", ("the checkpoint does not describe its training set",))
+        notes = self.of_case(case) if notes is None else notes
+        if found := outside(notes):
+            return found
+        edge = [*self._beyond(case, 0.0), *(note for kind in WORDS for note in self._far(case, kind, EDGE, 0.0))]
+        if edge:
+            return Trust("edge", tuple(note.text.removesuffix(DO_NOT) for note in edge))
+        number = min((len(novelty) for novelty in self.novelties.values()), default=LEAST)
+        few = f"by the ranges of its {number} samples, too few to compare shapes with"
+        return Trust("inside", (few,) if number < LEAST else ())
+
+    def _beyond(self, case: MeshCase, share: float) -> list[Note]:
+        """A note for every input that leaves the training range by more than a share of it."""
         notes: dict[Note, None] = {}
         fields = [field for field in self.table.inputs for _ in range(field.stored)]
-        ends = np.stack(self.table.ranges(inputs), 1).tolist()
+        ends = zip(case.low, case.high, strict=True)
         for field, (least, most), (low, high) in zip(fields, ends, self.ranges or (), strict=self.ranges is not None):
-            margin = (high - low) / 10
+            margin = share * (high - low) + (0.0 if share else ROUNDING * max(abs(low), abs(high)))
             if least < low - margin or most > high + margin:
-                hint = "" if field.is_geometry else units_hint((least, most), (low, high))
-                text = (
-                    f"{field.name!r} runs from {least:.4g} to {most:.4g}, outside of the {low:.4g} to {high:.4g} of "
-                    f"the training set{hint}: do not rely on the prediction"
-                )
+                hint = "" if field.is_geometry or not share else units_hint((least, most), (low, high))
+                own = f"is {least:.4g}" if least == most else f"runs from {least:.4g} to {most:.4g}"
+                text = f"{field.name!r} {own}, outside of the {low:.4g} to {high:.4g} of the training set{hint}{DO_NOT}"
                 notes[Note(f"{'geometry' if field.is_geometry else 'input'} {field.name}", text)] = None
         return list(notes)
 
-    def of_mesh(self, mesh: Mesh, inputs: Floats) -> list[Note]:
-        """The notes of :meth:`of_inputs`, and those on the size and the normals of the mesh."""
-        notes = self.of_inputs(inputs)
-        if self.sizes is None:
-            return notes
-        parts = self.table.parts(inputs, "inputs")
-        normals = [part.mean(0).tolist() for field, part in parts if field.is_geometry and field.name == "normals"]
-        own = list(self.sizes.doubts(mesh, normals[0] if normals else ()))
-        if any(note.kind == "size" for note in own):  # which changes computed inputs too
-            notes = [note for note in notes if not note.kind.startswith("geometry ")]
-        return [*own, *notes]
+    def _far(self, case: MeshCase, kind: str, share: float = RARE, margin: float | None = None) -> list[Note]:
+        """A note if the shape or the inputs are far from the training set."""
+        novelty = self.novelties.get(kind)
+        if novelty is None or len(novelty) < LEAST:
+            return []
+        text = novelty.compare(np.array(getattr(case, KINDS[kind])), share, margin)
+        return [Note(kind, f"{WORDS[kind]} {text}{DO_NOT}")] if text else []
 
     def of_times(self, times: Sequence[float]) -> list[Note]:
         """A note if the time steps of a series differ from those of the training."""
@@ -75,23 +132,56 @@ class MeshDoubts:
         if self.time_step is None or not lengths or step_range([self.time_step, *lengths]) is None:
             return []
         text = f"steps of {lengths[0]:g}, but those of the training are of {self.time_step:g}"
-        return [Note("time step", f"{text}: do not rely on the prediction")]
+        return [Note("time step", f"{text}{DO_NOT}")]
 
-    def say(self, mesh: Mesh, notes: Sequence[Note]) -> None:
-        """Log the notes on a mesh; within :meth:`summed_up`, keep them and those of its reader until the end."""
+    def say(self, mesh: Mesh, notes: Sequence[Note], trust: Trust | None = None) -> None:
+        """Log the notes on a mesh; within :meth:`summed_up`, keep them and those of its reader until the end.
+
+        Args:
+            mesh: The mesh.
+            notes: What to say of it.
+            trust: What :meth:`trust` found, to be kept within :meth:`summed_up`.
+        """
         if self._kept is not None:
-            self._kept.append((str(mesh.path or "the mesh"), [*mesh.notes, *notes]))
+            name = str(mesh.path or "the mesh")
+            self._kept.append((name, [*mesh.notes, *notes]))
+            if trust is not None:
+                before = self._found.get(name)
+                others = before.reasons if before is not None and before.status == "outside" else ()
+                self._found[name] = replace(trust, reasons=(*others, *trust.reasons))
             return
         for note in notes:
             log.warning("%s: %s", mesh.path or "the mesh", note.text)
 
     @contextmanager
-    def summed_up(self) -> Iterator[None]:
-        """Log the notes on all meshes at the end of this context, one line for each kind."""
-        self._kept = []
+    def summed_up(self) -> Iterator[Mapping[str, Trust]]:
+        """Log the notes on all meshes at the end of this context, one line for each kind; gives the trust by name."""
+        self._kept, self._found = [], {}
         try:
-            yield
+            yield self._found
         finally:
             kept, self._kept = self._kept, None
             for line in summary(kept, len({name for name, _ in kept})):
                 log.warning("%s", line)
+
+
+def outside(notes: Sequence[Note]) -> Trust | None:
+    """What is said of a mesh with these notes; ``None`` without any."""
+    return Trust("outside", tuple(note.text.removesuffix(DO_NOT) for note in notes)) if notes else None
+
+
+def _novelty(values: Floats, kind: str, table: FieldTable) -> Novelty:
+    own = count(table.dimension) if kind == "shape" else 0
+    return Novelty(values, descriptor_sizes(np.asarray(values, np.float64), own))
+
+
+def training_descriptors(samples: Samples) -> dict[str, Tensor] | None:
+    """Descriptors of evenly chosen training samples, for a checkpoint; ``None`` where they are not known."""
+    first = samples.case(0)
+    if first is None:
+        return None
+    most = max(LEAST, MOST_VALUES // max(1, len(first.inputs) + len(first.shape)))
+    chosen = min(len(samples), MOST_SAMPLES, most)
+    cases = [samples.case(number * len(samples) // chosen) for number in range(chosen)]
+    parts = {kind: [getattr(case, name) for case in cases] for kind, name in KINDS.items()}
+    return {kind: torch.tensor(rows, dtype=torch.float32) for kind, rows in parts.items() if rows[0]}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,22 +38,3 @@ def add_mesh(
         measures.add(name, values, prediction, known, sample.points("output")[0])
     if measures.quantities:
         measures.quantities.add_known(mesh, truths, prediction)
-
-
-def numbers_of(cases: Sequence[Any], parameters: Any) -> list[Mapping[str, float]]:
-    """The parameters of every mesh, from one dictionary for all meshes or a list with one for each.
-
-    Raises:
-        ValueError: If ``parameters`` is something else, or a list of another length.
-    """
-    if parameters is None or isinstance(parameters, Mapping):
-        return [parameters or {}] * len(cases)
-    if isinstance(parameters, (str, Path)):
-        raise ValueError(
-            f"Expected 'parameters' of meshes in memory to be dictionaries (got {parameters}, a table of files)"
-        )
-    if len(parameters) != len(cases):
-        raise ValueError(
-            f"Expected 'parameters' to be a dictionary for each of {len(cases)} meshes (got {len(parameters)})"
-        )
-    return list(parameters)

@@ -17,17 +17,17 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.reading import Floats
-from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.datasets.folder.parameters import new_parameters
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.measures.reference import Reference
-from pitgeo.mesh import Mesh, write_series
+from pitgeo.mesh import Mesh
 from pitgeo.mesh.in_memory import as_mesh, sample_meshes
-from pitgeo.mesh.reading import read
-from pitgeo.mesh.series import holds_series, open_series
+from pitgeo.prediction.bounds import STORED, Bounds, Scores, store_bounds, stored_bounds, typical_sizes
+from pitgeo.prediction.cases import measure_all
 from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
-from pitgeo.prediction.mesh_errors import add_mesh, numbers_of
+from pitgeo.prediction.mesh_errors import add_mesh
+from pitgeo.prediction.trust import Trust
 
 
 class MeshPredictor(ABC):
@@ -37,7 +37,13 @@ class MeshPredictor(ABC):
         config: The configuration of the run.
         facts: What the checkpoint says about itself.
         path: The file that it was loaded from, for messages.
+
+    Attributes:
+        bounds: Bounds of the errors, if they were calibrated.
+        level: Share of the points within the bounds that predictions get, in percent: 80, 90 or 95.
     """
+
+    level: int = 90
 
     def __init__(self, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
         self.config = config
@@ -46,6 +52,7 @@ class MeshPredictor(ABC):
         self.table = FieldTable.parse(facts["table"])
         self.targets: tuple[str, ...] = self.table.target_labels
         self.doubts = MeshDoubts(self.table, facts)
+        self.bounds = stored_bounds(facts.get(STORED), path)
 
     @cached_property
     def reference(self) -> Reference | str:
@@ -67,6 +74,53 @@ class MeshPredictor(ABC):
             return Measures(self.table, None, reference, quantities)
         return Measures(self.table, reference, quantities=quantities)
 
+    def scores(self) -> Scores:
+        """An empty collection of errors relative to the widths of bounds.
+
+        Raises:
+            ValueError: If the model predicts time series, or the training set is not known.
+        """
+        if self.is_one_step or self.config.data.options.rollout > 1:
+            raise ValueError(
+                f"Expected a model of single states to calibrate bounds of (got {self.path}, of time series, whose "
+                f"errors grow from step to step); take the errors of a test instead"
+            )
+        if isinstance(self.reference, str):
+            raise ValueError(f"Expected the size of targets in training, for bounds (got none: {self.reference})")
+        return Scores(self.table, typical_sizes(self.reference))
+
+    def calibrate(self, meshes: Any, parameters: Any = None) -> Bounds:
+        """Calibrate the bounds of errors on held-out meshes with the truth; they replace those that were there.
+
+        Later predictions of this predictor get them; :meth:`store_bounds` keeps them for others.
+
+        Args:
+            meshes: As for :meth:`evaluate`; files that the model was trained on are refused.
+            parameters: As for :meth:`evaluate`.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a mesh cannot be read, was trained on, or lacks an input or every target; or the model
+                predicts time series.
+        """
+        scores = self.scores()
+        measures = measure_all(self, meshes, parameters, scores, is_calibration=True)
+        self.bounds = scores.bounds(f"{len(measures.names)} files")
+        return self.bounds
+
+    def trust(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Trust:
+        """Whether a mesh and its inputs are inside the training set, at its edge or outside, and why.
+
+        Args:
+            mesh: The mesh, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts.
+            parameters: Inputs of the mesh as a whole that it does not hold.
+
+        Raises:
+            ValueError: If the mesh lacks an input field, or has another dimension.
+        """
+        mesh = as_mesh(mesh)
+        return self.doubts.trust(self.doubts.case(mesh, self.table.read(mesh, parameters)))
+
     @abstractmethod
     def fields(self, data: PointData | Sequence[PointData], steps: int = 0) -> dict[str, Tensor]:
         """Predicted quantities of all targets, ``[M, K]`` or ``[M, steps * K]``, by the ending of their field names.
@@ -87,7 +141,8 @@ class MeshPredictor(ABC):
     def predict_mesh(self, mesh: Any, parameters: Mapping[str, float] | None = None) -> Mesh | list[Mesh]:
         """The mesh with ``<target>_prediction``, and the other quantities of :meth:`fields`, for every target.
 
-        If the mesh holds the truth, the result has ``<target>_error`` too. The log names inputs far outside the range
+        If bounds of the errors are known, the result has ``<target>_bound`` and ``<target>_peak_bound``; if the mesh
+        holds the truth, it has ``<target>_error``. The log names inputs far outside the range
         of the training set.
 
         Args:
@@ -131,16 +186,23 @@ class MeshPredictor(ABC):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def predict_and_measure(
-        self, mesh: Mesh, parameters: Mapping[str, float] | None = None, measures: Measures | None = None
+        self,
+        mesh: Mesh,
+        parameters: Mapping[str, float] | None = None,
+        measures: Measures | None = None,
+        scores: Scores | None = None,
     ) -> Mesh:
-        """The result of :meth:`predict_mesh` for one mesh; its errors are added to ``measures`` if it has the truth."""
+        """The result of :meth:`predict_mesh` for one mesh; if it has the truth, errors are added to the collections."""
         self.check_space()
-        sample = self._sample(mesh, parameters)
+        sample = self.sample(mesh, parameters)
         predicted = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         truth = self.table.truth(mesh, parameters)
         if measures is not None:
             add_mesh(measures, mesh, sample, predicted["_prediction"], [truth])
-        return self._with(self.table.with_numbers(mesh, parameters), predicted, truth)
+        if scores is not None:
+            split = {ending: self.table.split(mesh, values) for ending, values in predicted.items()}
+            scores.add(split["_prediction"], truth, split.get("_spread"))
+        return self.with_fields(self.table.with_numbers(mesh, parameters), predicted, truth)
 
     def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
         """Errors on any meshes that hold the truth; series are rolled out from their first state.
@@ -158,34 +220,16 @@ class MeshPredictor(ABC):
             FileNotFoundError: If there is no such file.
             ValueError: If a mesh cannot be read, or lacks an input or every target.
         """
-        self.check_space()
-        entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
-        files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
-        if files and len(files) < len(entries):
-            raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
-        cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(entries)
-        if files and (parameters is None or isinstance(parameters, (str, Path))):
-            by_file = self.file_parameters(cases, parameters)
-            parameters = [by_file[file] for file in cases]
-        measures = self.measures()
-        with self.doubts.summed_up():
-            for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
-                before = len(measures.names)
-                if self.is_one_step:
-                    self._evaluate_series(case, own, measures)
-                else:
-                    self.predict_and_measure(read(case) if files else case, own, measures)
-                if len(measures.names) == before:
-                    raise ValueError(
-                        f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
-                        f"{', '.join(self.targets)} (got none); leave it out, or predict it without errors"
-                    )
+        scores = None if self.bounds is None else self.bounds.scores(self.table)
+        measures = measure_all(self, meshes, parameters, scores)
+        bounds = {} if self.bounds is None or scores is None else {"bounds": scores.report(self.bounds)}
         return {
             "format": FORMAT,
             "checkpoint": self.path.name,
             "model": self.config.model.name,
             "samples": len(measures.names),
             "errors": measures.result(),
+            **bounds,
             "cases": measures.cases(),
             **measures.quantities.result(),
         }
@@ -198,6 +242,16 @@ class MeshPredictor(ABC):
                 f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
                 f"'physical'"
             )
+
+    def store_bounds(self) -> None:
+        """Write the bounds into the file that the predictor was loaded from, which is replaced whole or not at all.
+
+        Raises:
+            ValueError: If there are none.
+        """
+        if self.bounds is None:
+            raise ValueError(f"Expected bounds to write into {self.path} (got none); calibrate them first")
+        store_bounds(self.path, self.bounds)
 
     @property
     def data_options(self) -> Any:
@@ -222,82 +276,24 @@ class MeshPredictor(ABC):
         pattern, own = getattr(options, "name_pattern", ""), getattr(options, "parameters", "")
         return new_parameters(files, "" if table is None else str(table), own, pattern, wanted)
 
-    def write_roll_out(
-        self,
-        file: Path,
-        output: Path,
-        steps: int | None = None,
-        parameters: Mapping[str, float] | None = None,
-        measures: Measures | None = None,
-    ) -> None:
-        """Predict the states after a file's first one, and write all of them as a collection.
-
-        Args:
-            file: A time series, or a mesh with the first state.
-            output: The collection to write, ``.pvd``; its meshes are written beside it.
-            steps: Number of states; ``None`` for as many as the file has, or for one.
-            parameters: Inputs of the mesh as a whole that the file does not hold.
-            measures: Collects the errors of the steps that the file holds.
-
-        Raises:
-            ValueError: If the file cannot be read or lacks a field.
-        """
-        series = open_series(file) if holds_series(file) else None
-        first = read(file) if series is None else series.mesh(0)
-        count = steps or (1 if series is None else max(1, len(series) - 1))
-        channels = len(self.table.target_labels)
-        sample, truths = self._sample(first, parameters), list[Mapping[str, Floats]]()
-        states = {ending: values.double().numpy() for ending, values in self.fields(sample, count).items()}
-        known = 1 if series is None else len(series)
-        times = [float(time) for time in ([0.0] if series is None else series.times[: count + 1])]
-        self.doubts.say(first, [*(() if series is None else series.notes), *self.doubts.of_times(times)])
-        step = times[-1] - times[-2] if len(times) > 1 else self.doubts.time_step or 1.0
-        times += [times[-1] + step * (number + 1) for number in range(count + 1 - len(times))]
-
-        def meshes() -> Iterator[Mesh]:
-            for number in range(count + 1):
-                mesh = first if series is None or number >= known else series.mesh(number)
-                columns = slice(max(number - 1, 0) * channels, max(number, 1) * channels)
-                state = {ending: values[:, columns] for ending, values in states.items()}
-                if number == 0:  # the first state is known
-                    state = {ending: 0.0 * values for ending, values in state.items()}
-                    state["_prediction"] = self.table.narrow(self.table.read_targets(mesh, parameters), "targets")
-                # later states on the first mesh have no truth: its fields belong to the first state
-                truth = self.table.truth(mesh, parameters) if number < known else None
-                truths.extend([truth] if number and truth is not None else [])
-                yield self._with(self.table.with_numbers(mesh, parameters), state, truth)
-
-        write_series(output, meshes(), times)
-        if measures is not None:
-            add_mesh(measures, first, sample, states["_prediction"], truths)
-
-    def _sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
+    def sample(self, mesh: Mesh, parameters: Mapping[str, float] | None) -> PointData:
         """The sample of a mesh; the log names inputs far outside the range of training."""
         inputs = self.table.read(mesh, parameters)
-        self.doubts.say(mesh, self.doubts.of_mesh(mesh, inputs))
+        case = self.doubts.case(mesh, inputs)
+        notes = self.doubts.of_case(case)
+        self.doubts.say(mesh, notes, self.doubts.trust(case, notes))
         if self.config.scaling.box == "none":  # with a unit box, a mesh may lie anywhere
             self.table.warn_of_loss(mesh)
         return self.table.mesh_sample(mesh, parameters, inputs)
 
-    def _with(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
+    def with_fields(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
         """The mesh with fields from values ``[m, channels]``, and with errors; without a truth, without its targets."""
         result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in predicted.items()}
         for ending, values in split.items():
             result = self.table.add(result, values, ending)
+        if self.bounds is not None:
+            result = self.bounds.add(result, self.table, split["_prediction"], split.get("_spread"), self.level)
         if truth is None:
             return self.table.without_targets(result)
         prediction = split["_prediction"]
         return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
-
-    def _evaluate_series(self, file: Any, parameters: Mapping[str, float], measures: Measures) -> None:
-        """Roll out a series, and measure all states but the first."""
-        if isinstance(file, Mesh) or not holds_series(file):
-            what = f"{file}: Expected a time series" if isinstance(file, Path) else "Expected files of time series"
-            raise ValueError(f"{what} for a model of its steps (got a single mesh); name a .pvd or .xdmf")
-        series = open_series(file)
-        first, count = series.mesh(0), len(series) - 1
-        if count:
-            sample = self._sample(first, parameters)
-            states = self.fields(sample, count)["_prediction"].double().numpy()
-            truths = [self.table.truth(series.mesh(step + 1), parameters) for step in range(count)]
-            add_mesh(measures, first, sample, states, truths)

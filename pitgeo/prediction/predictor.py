@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from pitgeo.nn import LocalDecoder, PiT
 from pitgeo.prediction.ensemble import Ensemble, read_ensemble
 from pitgeo.prediction.many import CHUNK, with_inputs
 from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training.fitted import load_module
 from pitgeo.training.module import OperatorModule
@@ -202,8 +204,8 @@ def load_ensemble(path: str | Path, device: str = "cpu") -> Ensemble:
         FileNotFoundError: If the file or a checkpoint is missing.
         ValueError: If the file is damaged, or the members do not belong together.
     """
-    checkpoints, calibration = read_ensemble(Path(path))
-    return Ensemble([load(checkpoint, device) for checkpoint in checkpoints], calibration, Path(path))
+    checkpoints, calibration, bounds = read_ensemble(Path(path))
+    return Ensemble([load(checkpoint, device) for checkpoint in checkpoints], calibration, Path(path), bounds)
 
 
 def predict_files(
@@ -234,6 +236,8 @@ def predict_with(
     measures: Measures | None = None,
 ) -> list[Path]:
     """Predict on mesh files; each result goes to ``output`` under the name of its file (some formats become ``.vtu``).
+
+    ``trust.json`` beside them says of every file whether it is inside the training set.
 
     Args:
         predictor: The trained model or ensemble.
@@ -278,14 +282,16 @@ def predict_with(
     if measures is None and predictor.config.evaluation.quantities:
         measures = predictor.measures()
     written = []
-    with predictor.doubts.summed_up():
+    with predictor.doubts.summed_up() as trust:
         for file in progress(files):
             target = folder / results[file]
             if is_series:
-                predictor.write_roll_out(file, target, steps, numbers[file], measures)
+                write_roll_out(predictor, file, target, steps, numbers[file], measures)
             else:
                 write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
             written.append(target)
     if measures is not None and measures.quantities:
         write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
+    said = {results[file]: trust[str(file)].plain() for file in files if str(file) in trust}
+    write_atomic(folder / "trust.json", (json.dumps(said, indent=2) + "\n").encode())
     return written

@@ -131,14 +131,15 @@ class MeshStudy:
                 x[..., channel : channel + len(field.categories)] = hot[:, None, :].to(x)
         return x
 
-    def outside(self, ranges: Sequence[tuple[float, float]] | None) -> list[Note]:
-        """A note for every number some of whose values leave the range of the training set by more than a tenth."""
+    def outside(self, ranges: Sequence[tuple[float, float]] | None, margin: float) -> list[Note]:
+        """A note for every number some of whose values leave the range of the training set by more than a share."""
         notes = []
         for number, column in zip(self.numbers, self.values.T, strict=True):
             if ranges is None or number.fields[0][0].categories is not None:
                 continue
             low, high = ranges[number.columns[0]]
-            far = int(((column < low - (high - low) / 10) | (column > high + (high - low) / 10)).sum())
+            beyond = margin * (high - low)
+            far = int(((column < low - beyond) | (column > high + beyond)).sum())
             if far:
                 text = (
                     f"{far} of {len(column)} values of {number.name!r} lie outside of the {low:.4g} to {high:.4g} of "

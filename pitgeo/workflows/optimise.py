@@ -131,10 +131,11 @@ def optimise(
     best, row = min(found, key=merit)
     values = dict(zip(ranges, best.tolist(), strict=True))
     made = search.mesh(values)
+    case = predictor.doubts.case(made, predictor.table.read(made, parameters))
     notes = [
         *_at_ends(values, ranges),
         *_broken(limits, row[1:], scale[1:]),
-        *(note.text for note in predictor.doubts.of_mesh(made, predictor.table.read(made, parameters))),
+        *(note.text for note in predictor.doubts.of_case(case)),
     ]
     for note in notes:
         log.warning("%s", note)

@@ -17,8 +17,10 @@ from torch import nn
 from pitgeo.config.config import RunConfig, to_toml
 from pitgeo.data import PointData
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
+from pitgeo.evaluation.trust import calibrate_checkpoint
 from pitgeo.measures.reference import Reference
 from pitgeo.models.registry import build, parameter_count
+from pitgeo.prediction.mesh_doubts import training_descriptors
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
@@ -96,6 +98,7 @@ def train(
             checkpoint = fit(module, samples, held_out, output, resume, progress)
         if not first:
             return Trained(checkpoint, {})
+        calibrate_checkpoint(checkpoint, device, progress)
         log.info("Evaluating %s on the test set", checkpoint)
         return Trained(checkpoint, evaluate(checkpoint, output, "test", device, progress))
 
@@ -166,6 +169,7 @@ def new_module(config: RunConfig, data: RunData) -> OperatorModule:
         "reference": Reference.fit(samples, table.scalars).plain(),
         "ranges": samples.ranges(),
         "typical": samples.typical(),
+        "descriptors": training_descriptors(samples),
         "meshes": None if sizes is None else sizes.plain(),
     }
     fitted = fit_before(config, spec, samples, data.held_out, table)

@@ -25,7 +25,7 @@ class Least(Samples):
 
 def test_a_data_set_has_nothing_that_it_does_not_say():
     samples = Least(PointData(pos=torch.rand(4, 2), y=torch.rand(4, 1), sample_id=number) for number in range(3))
-    for ability in (samples.name, samples.mesh, samples.polygons):
+    for ability in (samples.name, samples.mesh, samples.polygons, samples.case):
         assert ability(0) is None
     assert samples.ranges() is samples.typical() is samples.mesh_sizes() is samples.table is samples.window is None
     assert samples.targets == samples.drawn == () and samples.steps == 0

@@ -63,6 +63,8 @@ class Options:
 class Predictor:
     """Stands in for a trained model: ``predict`` is wrong by a known factor."""
 
+    bounds = None
+
     def __init__(
         self, samples: list[PointData], predict: Callable[[PointData], Tensor], targets: Sequence[str]
     ) -> None:

@@ -25,10 +25,12 @@ from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.datasets import ListedSamples
 from pitgeo.evaluation import plots
 from pitgeo.evaluation.calibration import calibrate, evaluate_ensemble, format_ensemble
+from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
-from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments
+from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments, read_ensemble
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import load, load_ensemble, predict_files
+from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.training import OperatorModule
 from tests.pictures import without_pictures
 
@@ -206,6 +208,24 @@ def test_targets_that_are_not_known_everywhere_count_where_they_are(tmp_path: Pa
     assert result["spread"]["v"]["error_over_spread"] == pytest.approx(0.5, rel=0.15)
 
 
+def test_bounds_go_with_the_spread_and_are_kept_in_the_file(tmp_path: Path) -> None:
+    splits = {"validation": make(20, 200), "test": make(40, 200, first=20)}
+    ensemble = fakes(drawn(shared=0.5), splits=splits)
+    ensemble.facts["reference"] = Reference((5.5,), (0.3,)).plain()
+    ensemble.calibration = calibrate(ensemble, progress=False)
+    assert ensemble.bounds is not None and ensemble.bounds.has_spread and ensemble.bounds.samples["u"] == 20
+    result = evaluate_ensemble(ensemble, tmp_path, progress=False)
+    for share, level in zip(result["bounds"]["within"]["u"], (0.8, 0.9, 0.95), strict=True):
+        assert level - 0.03 <= share <= level + 0.06
+    assert "bounds of 90%:" in format_ensemble(result)
+    assert read_ensemble(tmp_path / "ensemble.json")[2] == ensemble.bounds
+    prediction, spread = ensemble.predict(splits["test"][0])
+    width = ensemble.bounds.of(ensemble.table, {"u": prediction.numpy()}, {"u": spread.numpy()}, 90)["u"]
+    floor = math.hypot(5.5, 0.3) / 1000  # where members agree by chance
+    factor = ensemble.bounds.factors["u"][1]
+    assert factor is not None and width == pytest.approx(factor * np.hypot(spread.numpy(), floor))
+
+
 def test_members_that_agree_have_no_spread_and_no_nan(tmp_path: Path) -> None:
     for shared in (0.0, 1.0):  # exactly right, and wrong alike
         ensemble = fakes(
@@ -259,7 +279,7 @@ def test_a_series_of_states_has_a_spread_that_grows(tmp_path: Path) -> None:
     meshes = [Mesh(points, (), {"f": points[:, 0], "u": points[:, 1] + 10 * time}) for time in times]
     write_series(tmp_path / "truth.pvd", meshes, times)
     ensemble = Ensemble([Walker(seed) for seed in range(3)], Calibration((2.0,), 1))
-    ensemble.write_roll_out(tmp_path / "truth.pvd", tmp_path / "new" / "result.pvd", 3)
+    write_roll_out(ensemble, tmp_path / "truth.pvd", tmp_path / "new" / "result.pvd", 3)
     series = read_series(tmp_path / "new" / "result.pvd")
     assert list(series.times) == [0.0, 0.5, 1.0, 1.5]
     for step in range(4):

@@ -15,6 +15,7 @@ from pitgeo.config.config import load_config
 from pitgeo.config.toml import tomllib
 from pitgeo.data.fields.mesh_sizes import MeshSizes, sizes
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
+from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.workflows.run import train
 from pitgeo.workflows.run_folder import as_begun
 from tests.datasets.folder.test_auto_geometry import LEFT, QUADS, plate, surface
@@ -169,12 +170,12 @@ def test_a_single_mesh_goes_on_in_the_steps_of_the_training(
     predictor = load(checkpoint)
     assert predictor.facts["meshes"]["time_step"] == pytest.approx(0.1)
     write_mesh(tmp_path / "start.vtu", plate().with_point_data("u", 2 + np.arange(25) / 9, "replace"))
-    predictor.write_roll_out(tmp_path / "start.vtu", tmp_path / "single.pvd", 3)
+    write_roll_out(predictor, tmp_path / "start.vtu", tmp_path / "single.pvd", 3)
     assert read_series(tmp_path / "single.pvd").times.tolist() == pytest.approx([0, 0.1, 0.2, 0.3])
     states = [plate().with_point_data("u", 2 + step + np.arange(25) / 9, "replace") for step in range(2)]
     assert "steps of" not in caplog.text
     write_series(tmp_path / "other.pvd", states, [1.0, 1.5])
-    predictor.write_roll_out(tmp_path / "other.pvd", tmp_path / "on.pvd", 3)
+    write_roll_out(predictor, tmp_path / "other.pvd", tmp_path / "on.pvd", 3)
     assert read_series(tmp_path / "on.pvd").times.tolist() == pytest.approx([1.0, 1.5, 2.0, 2.5])
     assert "steps of 0.5, but those of the training are of 0.1" in caplog.text
     assert QUADS.shape == (16, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -78,14 +78,13 @@ class MeshSizes:
         values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}
         return cls(**values)
 
-    def doubts(self, mesh: Mesh, normals: Sequence[float] = ()) -> Iterator[Note]:
+    def doubts(self, own: Mapping[str, float], normals: Sequence[float] = ()) -> Iterator[Note]:
         """How a mesh differs from those of training: another size, another spacing, flipped faces.
 
         Args:
-            mesh: The mesh.
+            own: The :func:`sizes` of the mesh.
             normals: The mean of its normals, if normals are inputs.
         """
-        own = sizes(mesh)
         if _is_beyond(own["extent"], self.extent, OTHER_SIZE):
             yield Note(
                 "size",
@@ -134,6 +133,8 @@ def units_hint(own: tuple[float, float], known: tuple[float, float]) -> str:
     Example:
         >>> units_hint((20.0, 80.0), (290.0, 360.0)), units_hint((2e5, 3e5), (180.0, 320.0)), units_hint((5, 6), (1, 2))
         (' (°C and K?)', ' (by 1000: are units mixed?)', '')
+        >>> units_hint((14, 14), (1, 10))  # though 1.4 and 0.14 are near the range
+        ''
     """
     margin = max(known[1] - known[0], CELSIUS / 10) / 10
 
@@ -144,7 +145,9 @@ def units_hint(own: tuple[float, float], known: tuple[float, float]) -> str:
         return " (°C and K?)"
     margin = (known[1] - known[0]) / 10 or abs(known[1]) / 10
     factors = (1e3, 1e6, 1e2, 1e1, 1e9)
-    number = next((n for n in factors if any(fits([v * f for v in own]) for f in (n, 1 / n))), None)
+    sizes = [max(abs(value) for value in ends) for ends in (own, known)]
+    apart = max(sizes) / min(sizes) if min(sizes) else 0.0
+    number = next((n for n in factors if apart > n / 3 and any(fits([v * f for v in own]) for f in (n, 1 / n))), None)
     return "" if number is None else f" (by {number:g}: are units mixed?)"
 
 

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_sizes import sizes
 from pitgeo.datasets.folder.reading import Reading, Trial, mesh_hash
+from pitgeo.geometry.shape import shape
 from pitgeo.mesh import SERIES, Mesh, Note, Series
 from pitgeo.mesh import series as mesh_series
 from pitgeo.mesh.named_files import named_files
@@ -26,7 +27,7 @@ from pitgeo.system.processes import as_needed
 
 log = logging.getLogger(__name__)
 
-VERSION = 10
+VERSION = 11
 MOST_KINDS = 100
 """A field with more different values than this is no category."""
 
@@ -224,6 +225,7 @@ def _content(
         "times": times,
         "notes": tuple((note.kind, note.text) for note in dict.fromkeys(notes)),
         **sizes(mesh),
+        "shape": shape(mesh),
         "geometry": {},
         "missing": {},
         "points": mesh_hash(mesh),

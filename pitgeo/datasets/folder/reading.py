@@ -58,6 +58,7 @@ class Reading:
             is zero throughout.
         extent: Diagonal of the box around the points.
         spacing: Median distance of a point to the nearest other one.
+        shape: Numbers that tell shapes apart, see :func:`pitgeo.geometry.shape.shape`.
         notes: What the reader did that is not literally what the file holds.
     """
 
@@ -72,6 +73,7 @@ class Reading:
     sizes: dict[str, tuple[float, ...]]
     extent: float
     spacing: float
+    shape: tuple[float, ...]
     geometry: dict[str, Range]
     missing: dict[str, str]
     normal: tuple[float, ...] = ()

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_case import MeshCase, descriptors
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.folder.cache import VERSION, load, save
@@ -128,6 +129,14 @@ class MeshSamples(Samples):
             found += [median(sizes) / field.components**0.5 if sizes else 0.0] * field.channels
         return found
 
+    def case(self, index: int) -> MeshCase:
+        """A sample as a few numbers, from what is known of its file and the inputs in the cache."""
+        reading = self.readings[self._number(index)]
+        inputs = assembled(self.table, _content(reading))
+        sizes = {"extent": reading.extent, "spacing": reading.spacing}
+        parts = descriptors(self.table, inputs, reading.shape)
+        return MeshCase(*reading.ranges(self.table), sizes, reading.normal, *parts)
+
     def mesh_sizes(self) -> MeshSizes:
         """How large and how fine the meshes are."""
         extents, spacings = ([getattr(one, name) for one in self.readings] for name in ("extent", "spacing"))
@@ -136,15 +145,20 @@ class MeshSamples(Samples):
         return MeshSizes((min(extents), max(extents)), (min(spacings), max(spacings)), tuple(normal))
 
 
-def raw_sample(table: FieldTable, reading: Reading) -> PointData:
-    """A sample as its file has it, targets included."""
+def _content(reading: Reading) -> dict[str, Any]:
+    """What the cache holds of a file."""
     try:
-        content = load(reading.cache)
+        return load(reading.cache)
     except OSError as error:
         raise ValueError(
             f"{reading.path}: Expected what was read of it in the cache, {reading.cache} (got: {error.strerror}); "
             f"leave the cache alone while a program runs, and start again"
         ) from error
+
+
+def raw_sample(table: FieldTable, reading: Reading) -> PointData:
+    """A sample as its file has it, targets included."""
+    content = _content(reading)
     pos = {place: points.numpy() for place, points in content["pos"].items()}
     inputs, targets = assembled(table, content), content["targets"].numpy()
     targets = targets[1] if targets.ndim == 3 else targets  # of a series, the second state

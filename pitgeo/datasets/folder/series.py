@@ -16,6 +16,7 @@ from torch import Tensor
 
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_case import MeshCase
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.data.samples import Samples, Transform
 from pitgeo.datasets.folder.cache import load, open_series
@@ -151,6 +152,10 @@ class SeriesSamples(Samples):
     def typical(self) -> list[float]:
         """Typical size of every target channel: the median over the samples that are not at rest."""
         return self.cases.typical()
+
+    def case(self, index: int) -> MeshCase:
+        """The first state of a sample's series as a few numbers, to compare it with others."""
+        return self.cases.case(self.places[index][0])
 
     def mesh_sizes(self) -> MeshSizes:
         """How large and how fine the meshes are, and how long a step is."""

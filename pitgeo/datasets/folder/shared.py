@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.fields.mesh_case import MeshCase
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.datasets.folder.reading import Reading
 from pitgeo.datasets.folder.samples import MeshSamples, raw_sample
@@ -58,6 +59,10 @@ class SharedMeshSamples(SharedMesh):
     def typical(self) -> list[float]:
         """Typical size of every target channel: the median over the samples that are not at rest."""
         return self.files.typical()
+
+    def case(self, index: int) -> MeshCase:
+        """A sample as a few numbers, to compare it with others."""
+        return self.files.case(index)
 
     def mesh_sizes(self) -> MeshSizes:
         """How large and how fine the mesh is."""

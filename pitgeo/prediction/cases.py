@@ -1,0 +1,90 @@
+"""Errors on many meshes that hold the truth, in files or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pitgeo.datasets.folder.manifest import find_files
+from pitgeo.measures.measures import Measures
+from pitgeo.mesh.in_memory import sample_meshes
+from pitgeo.mesh.reading import read
+from pitgeo.prediction.bounds import Scores
+from pitgeo.prediction.roll_out import measure_series
+
+if TYPE_CHECKING:
+    from pitgeo.prediction.mesh_predictor import MeshPredictor
+
+
+def measure_all(
+    predictor: MeshPredictor, meshes: Any, parameters: Any, scores: Scores | None = None, is_calibration: bool = False
+) -> Measures:
+    """The errors on meshes that hold the truth; series are rolled out from their first state.
+
+    Args:
+        predictor: The model or ensemble.
+        meshes: A file, a pattern, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; or a list.
+        parameters: As for :meth:`MeshPredictor.evaluate`.
+        scores: Collects errors relative to the widths of bounds.
+        is_calibration: Whether files that the model was trained on are refused.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If a mesh cannot be read, is refused, or lacks an input or every target.
+    """
+    predictor.check_space()
+    entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
+    files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
+    if files and len(files) < len(entries):
+        raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
+    cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(entries)
+    if is_calibration and files:
+        _check_held_out(predictor, cases)
+    if files and (parameters is None or isinstance(parameters, (str, Path))):
+        by_file = predictor.file_parameters(cases, parameters)
+        parameters = [by_file[file] for file in cases]
+    measures = predictor.measures()
+    with predictor.doubts.summed_up():
+        for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
+            before = len(measures.names)
+            if predictor.is_one_step:
+                measure_series(predictor, case, own, measures)
+            else:
+                predictor.predict_and_measure(read(case) if files else case, own, measures, scores)
+            if len(measures.names) == before:
+                raise ValueError(
+                    f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
+                    f"{', '.join(predictor.targets)} (got none); leave it out, or predict it without errors"
+                )
+    return measures
+
+
+def _check_held_out(predictor: MeshPredictor, files: Sequence[Path]) -> None:
+    """Refuse files that a model was trained on: its errors there say nothing of others."""
+    split = predictor.facts.get("split") or {}
+    trained = {Path(name).resolve() for name in split.get("train", ())}
+    if known := [file for file in files if file.resolve() in trained]:
+        raise ValueError(
+            f"Expected files that {predictor.path} was not trained on, to calibrate bounds on (got {known[0]}, the "
+            f"first of {len(known)}); leave these out"
+        )
+
+
+def numbers_of(cases: Sequence[Any], parameters: Any) -> list[Mapping[str, float]]:
+    """The parameters of every mesh, from one dictionary for all meshes or a list with one for each.
+
+    Raises:
+        ValueError: If ``parameters`` is something else, or a list of another length.
+    """
+    if parameters is None or isinstance(parameters, Mapping):
+        return [parameters or {}] * len(cases)
+    if isinstance(parameters, (str, Path)):
+        raise ValueError(
+            f"Expected 'parameters' of meshes in memory to be dictionaries (got {parameters}, a table of files)"
+        )
+    if len(parameters) != len(cases):
+        raise ValueError(
+            f"Expected 'parameters' to be a dictionary for each of {len(cases)} meshes (got {len(parameters)})"
+        )
+    return list(parameters)
