@@ -27,7 +27,7 @@ from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.evaluation.evaluation import write_json
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.nn import PiT
-from pitgeo.prediction import predictor as predict
+from pitgeo.prediction import files as predict
 from pitgeo.prediction.many import CHUNK
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.system.memory import keep_memory

@@ -173,7 +173,8 @@ def _predict(arguments: argparse.Namespace) -> int:
         import torch
 
         from pitgeo.evaluation.measure_table import format_errors, format_quantities
-        from pitgeo.prediction.predictor import QUANTITIES, load_any, predict_with
+        from pitgeo.prediction.files import QUANTITIES, predict_with
+        from pitgeo.prediction.predictor import load_any
         from pitgeo.training import torch_device
 
     def progress(files: Sequence[Path]) -> Iterable[Path]:

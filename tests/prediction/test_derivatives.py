@@ -100,6 +100,11 @@ def test_what_has_no_derivative(predictor, to, message):
         sensitivity(predictor, plate(2), quantity, to)
 
 
+def test_the_method_is_the_function(predictor):
+    found = predictor.sensitivity(plate(2), "peak:v", ["load"])
+    assert found.numbers == sensitivity(predictor, plate(2), "peak:v", ["load"]).numbers
+
+
 def test_a_quantity_is_one_number(predictor):
     with pytest.raises(ValueError, match="to be one number"):
         sensitivity(predictor, plate(2), lambda fields, points: fields["v"], ["load"])

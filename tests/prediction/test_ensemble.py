@@ -28,8 +28,9 @@ from pitgeo.evaluation.calibration import calibrate, evaluate_ensemble, format_e
 from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh, read_mesh, read_series, write_mesh, write_series
 from pitgeo.prediction.ensemble import Calibration, Ensemble, Moments, read_ensemble
+from pitgeo.prediction.files import predict_files
 from pitgeo.prediction.mesh_predictor import MeshPredictor
-from pitgeo.prediction.predictor import load, load_ensemble, predict_files
+from pitgeo.prediction.predictor import load, load_ensemble
 from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.training import OperatorModule
 from tests.pictures import without_pictures

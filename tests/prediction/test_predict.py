@@ -15,7 +15,8 @@ from pitgeo.data import PointData
 from pitgeo.data.transforms import Compose
 from pitgeo.datasets import Elasticity
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.prediction.predictor import Predictor, predict_files
+from pitgeo.prediction.files import predict_files
+from pitgeo.prediction.predictor import Predictor
 from pitgeo.workflows.run_folder import claim, finished
 
 TINY = [
@@ -125,7 +126,7 @@ def test_truth_that_cannot_be_compared_does_not_stop_a_prediction(run, tmp_path,
 def test_formats_that_cannot_be_written_become_vtu(run, tmp_path, monkeypatch):
     mesh = read_mesh(meshes(run)[0])
     (tmp_path / "plate.msh").write_text("stands for a file whose format keeps no fields")
-    monkeypatch.setattr("pitgeo.prediction.predictor.read_mesh", lambda path: mesh)
+    monkeypatch.setattr("pitgeo.prediction.files.read_mesh", lambda path: mesh)
     (written,) = predict_files(run / "out" / "best.ckpt", [tmp_path / "plate.msh"], tmp_path / "out")
     assert written.name == "plate.vtu" and "von_mises_prediction" in read_mesh(written).point_data
 

@@ -10,7 +10,7 @@ from pitgeo.config.config import parse_config
 from pitgeo.datasets.folder.manifest import find_files, split_files
 from pitgeo.describe.files import mesh_files
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.prediction.predictor import predict_files
+from pitgeo.prediction.files import predict_files
 from pitgeo.system.patterns import matches, with_folders
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures

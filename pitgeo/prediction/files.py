@@ -1,0 +1,104 @@
+"""Predictions for mesh files, each written under the name of its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pitgeo.datasets.folder.manifest import find_files
+from pitgeo.measures.measures import Measures
+from pitgeo.mesh import result_name, write_mesh
+from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
+from pitgeo.prediction.mesh_predictor import MeshPredictor
+from pitgeo.prediction.predictor import load_any
+from pitgeo.prediction.roll_out import write_roll_out
+from pitgeo.system.atomic_files import write_atomic
+
+QUANTITIES = "quantities.csv"
+"""The table of quantities, beside predicted files."""
+
+
+def predict_files(
+    checkpoint: str | Path,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    device: str = "cpu",
+    progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
+) -> list[Path]:
+    """Call :func:`predict_with` with the predictor of a checkpoint or an ``ensemble.json``."""
+    return predict_with(load_any(checkpoint, device), meshes, output, progress, parameters, steps)
+
+
+def predict_with(
+    predictor: MeshPredictor,
+    meshes: Sequence[str | Path],
+    output: str | Path,
+    progress: Callable[[Sequence[Path]], Any] = iter,
+    parameters: str | Path | None = None,
+    steps: int | None = None,
+    measures: Measures | None = None,
+) -> list[Path]:
+    """Predict on mesh files; each result goes to ``output`` under the name of its file (some formats become ``.vtu``).
+
+    ``trust.json`` beside them says of every file whether it is inside the training set.
+
+    Args:
+        predictor: The trained model or ensemble.
+        meshes: Files to read, or patterns of them.
+        output: Folder of the results; made if it does not exist.
+        progress: Wraps the sequence of files, to show a progress bar.
+        parameters: Table of numbers of these files, instead of the table of the training.
+        steps: For a model of time series, the number of states to predict after the first state of each file, written
+            as a collection (``.pvd``); ``None`` for as many as the file has, or for one.
+        measures: Collects the errors of files that hold the truth, and the quantities that the run names, see
+            :meth:`MeshPredictor.measures`. The latter are written to ``quantities.csv`` in any case.
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If a file cannot be read or lacks an input, two have the same name, or one would be overwritten.
+    """
+    files = find_files([str(mesh) for mesh in meshes], "'meshes'")
+    folder = Path(output)
+    is_series = predictor.is_one_step
+    if steps is not None and not is_series:
+        raise ValueError(
+            f"Expected 'steps' with a model of time series alone (got {predictor.path}, which is none); leave it out"
+        )
+    if steps is not None and steps < 1:
+        raise ValueError(f"Expected 'steps' to be at least 1 (got {steps}); leave it out for as many as a file has")
+    results = {file: f"{file.stem}.pvd" if is_series else result_name(file) for file in files}
+    names = [results[file] for file in files]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(
+            f"Expected files with different names, since results go to one folder (got {sorted(twice)} twice); "
+            f"predict them one after the other, with another 'output' each"
+        )
+    for file in files:
+        if file.parent.resolve() == folder.resolve():  # a result may have the name of another input
+            raise ValueError(
+                f"Expected another 'output' than {folder}, where {file} is and something would be overwritten; name a "
+                f"new folder"
+            )
+    numbers = predictor.file_parameters(files, parameters)
+    folder.mkdir(parents=True, exist_ok=True)
+    if measures is None and predictor.config.evaluation.quantities:
+        measures = predictor.measures()
+    written = []
+    with predictor.doubts.summed_up() as trust:
+        for file in progress(files):
+            target = folder / results[file]
+            if is_series:
+                write_roll_out(predictor, file, target, steps, numbers[file], measures)
+            else:
+                write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
+            written.append(target)
+    if measures is not None and measures.quantities:
+        write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
+    said = {results[file]: trust[str(file)].plain() for file in files if str(file) in trust}
+    write_atomic(folder / "trust.json", (json.dumps(said, indent=2) + "\n").encode())
+    return written
