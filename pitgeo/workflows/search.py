@@ -157,10 +157,10 @@ class Search:
         return at(minimize(value, (start - self.low) / width, **options).x)
 
     def mesh(self, values: Mapping[str, float]) -> Mesh:
-        """The mesh with these numbers."""
+        """The mesh with these numbers, without the targets that belong to the numbers of the file."""
         if isinstance(self.given, Mesh):
-            columns = {name: [value] for name, value in values.items()}
-            return MeshStudy(self.predictor.table, self.given, columns, self.parameters).mesh
+            columns, table = {name: [value] for name, value in values.items()}, self.predictor.table
+            return table.without_targets(MeshStudy(table, self.given, columns, self.parameters).mesh)
         made = self.given(values)
         if not isinstance(made, Mesh):
             raise TypeError(f"Expected a function that returns a pitgeo.mesh.Mesh (got {type(made).__name__})")

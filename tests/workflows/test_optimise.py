@@ -61,6 +61,8 @@ def test_the_optimum_is_that_of_a_fine_grid(predictor, grid, text):
     assert check == pytest.approx(found.objective, rel=1e-4)
     assert found.mesh.field_data["load"] == found.values["load"]
     assert found.mesh.field_data["wind"][0] == found.values["wind_x"]
+    fields = {*found.mesh.point_data, *found.mesh.cell_data, *found.mesh.field_data}
+    assert not fields & {"v", "v_error", "q", "q_error", "peak", "peak_error"}  # of the file, for its own numbers
 
 
 @pytest.mark.parametrize("with_slopes", [True, False])

@@ -55,6 +55,7 @@ def test_rows_are_the_quantities_of_predicted_files(predictor, tmp_path):
         size = np.abs(expected.point_data["v_prediction"]).max()
         assert np.allclose(written.point_data["v_prediction"], expected.point_data["v_prediction"], atol=1e-5 * size)
         assert written.field_data["load"] == values["load"][number] and "v" not in written.point_data
+        assert "peak" not in written.field_data and "peak_prediction" in written.field_data
         assert written.field_data["wind"].tolist() == [4.0, values["wind_y"][number]]
 
 

@@ -228,7 +228,8 @@ class FieldTable(FieldRoles):
         names = {field.name for field in self.targets}
         points = {name: values for name, values in mesh.point_data.items() if name not in names}
         cells = {name: values for name, values in mesh.cell_data.items() if name not in names}
-        return replace(mesh, point_data=points, cell_data=cells)
+        numbers = {name: values for name, values in mesh.field_data.items() if name not in names}
+        return replace(mesh, point_data=points, cell_data=cells, field_data=numbers)
 
     def rows(self, mesh: Mesh, field: MeshField) -> slice:
         """The range of the output points of a mesh that a target belongs to."""
