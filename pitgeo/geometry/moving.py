@@ -38,13 +38,16 @@ def slope_by_points(
     total, size = np.zeros(len(rule.labels)), 0.0
     for part in region.parts:
         corners = mesh.points[part.nodes]
+        origins = corners[:, :1]
+        corners = corners - origins
         own = values[part.nodes] if place == "point" else values[part.cells]
-        found, measure = _by_cell(part, rule, corners, own, place)
+        found, measure = _by_cell(part, rule, corners, origins, own, place)
         total, size = total + found.sum(0), size + float(measure.sum())
         step = STEP * np.maximum(np.ptp(corners, axis=1).max(1), np.finfo(float).tiny)
         for node in range(part.nodes.shape[1]):
             for axis in range(space):
-                ends = [_by_cell(part, rule, _moved(corners, node, axis, by), own, place) for by in (step, -step)]
+                moved = (_moved(corners, node, axis, by) for by in (step, -step))
+                ends = [_by_cell(part, rule, nodes, origins, own, place) for nodes in moved]
                 change, of_size = (ends[0][k] - ends[1][k] for k in (0, 1))
                 np.add.at(slope[:, axis], part.nodes[:, node], change / (2 * step[:, None]))
                 np.add.at(size_slope[:, axis, 0], part.nodes[:, node], of_size / (2 * step))
@@ -59,19 +62,26 @@ def _moved(corners: Floats, node: int, axis: int, by: Floats) -> Floats:
     return result
 
 
-def _by_cell(part: Part, rule: Rule, corners: Floats, values: Floats, place: Place) -> tuple[Floats, Floats]:
-    """The quantity ``[n, numbers]`` and the measure ``[n]`` of cells whose nodes ``[n, nodes, D]`` are their own."""
+def _by_cell(
+    part: Part, rule: Rule, corners: Floats, origins: Floats, values: Floats, place: Place
+) -> tuple[Floats, Floats]:
+    """The quantity ``[n, numbers]`` and the measure ``[n]`` of cells whose nodes ``[n, nodes, D]`` are their own.
+
+    Nodes are relative to an origin of each cell ``[n, 1, D]``: far from zero, differences would be rounding errors.
+    """
     cells, nodes, space = corners.shape
     numbers = np.arange(cells * nodes).reshape(cells, nodes)
-    parts = list(_contributions(part, rule, corners.reshape(-1, space), numbers, values, place))
+    parts = list(_contributions(part, rule, corners.reshape(-1, space), origins, numbers, values, place))
     return np.concatenate([found for found, _ in parts]), np.concatenate([measure for _, measure in parts])
 
 
 def _contributions(
-    part: Part, rule: Rule, points: Floats, numbers: NDArray[np.int64], values: Floats, place: Place
+    part: Part, rule: Rule, points: Floats, origins: Floats, numbers: NDArray[np.int64], values: Floats, place: Place
 ) -> Iterator[tuple[Floats, Floats]]:
     for at in gauss_points(points, part.kind, numbers, rule.power):
-        at = at._replace(normals=at.normals * part.signs[at.rows, None, None])
+        at = at._replace(
+            normals=at.normals * part.signs[at.rows, None, None], positions=at.positions + origins[at.rows]
+        )
         factors = rule.weigh(at)
         if place == "point":
             found = np.einsum("cqrk,qn,cnk->cr", factors, at.values, values[at.rows], optimize=True)

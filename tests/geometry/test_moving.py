@@ -38,6 +38,17 @@ def test_the_slope_is_that_of_moved_meshes(number, order, place):
         assert np.allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("text", ["mean:pressure", "force:pressure", "flux:position"])
+@pytest.mark.parametrize("number", [10, 5])
+def test_small_cells_far_from_the_origin(number, text):
+    near, far, quantity = one_cell(number, 1), 2.0**23, Quantity.parse(text)
+    moved = replace(near, points=near.points * 2.0**-7 + far)
+    small = replace(near, points=moved.points - far)  # without rounding
+    values = near.point_data[quantity.field].reshape(len(near.points), -1)
+    here, there = (Integrals(mesh).slope_by_points(quantity, values, "point") for mesh in (small, moved))
+    assert np.allclose(there, here, rtol=0, atol=1e-6 * np.abs(here).max())
+
+
 def test_peaks_stay_and_percentiles_are_refused():
     mesh = one_cell(10, 1)
     values = mesh.point_data["pressure"][:, None]
