@@ -34,6 +34,7 @@ from pitgeo.geometry.regions import surface_of
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
+from pitgeo.prediction.many import check_states
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy, Number, numbers
 
@@ -84,8 +85,15 @@ def sensitivity(
         dtype: Precision of the network.
 
     Raises:
-        ValueError: If a name is none of these, a category, or the model's inputs have no derivative by positions.
+        ValueError: If a name is none of these, a category, or the model's inputs have no derivative by positions; or
+            for an ensemble, or a model of time series.
     """
+    if hasattr(predictor, "members"):
+        raise ValueError(
+            f"Expected one trained model for derivatives (got the ensemble {predictor.path}); load the checkpoint of "
+            f"a member"
+        )
+    check_states(predictor)
     table = predictor.table
     if isinstance(quantity, str):
         quantity = NamedQuantity(table, mesh, quantity)
@@ -95,6 +103,8 @@ def sensitivity(
     study = MeshStudy(
         table, mesh, {name: [_own(mesh, number, parameters)] for name, number in known.items()}, parameters
     )
+    predictor.doubts.say(study.mesh, predictor.doubts.of_mesh(study.mesh, study.inputs))
+    predictor.check_logs(study.sample)
     values = torch.from_numpy(study.values).requires_grad_()
     leaves = {name: study.sample.x[:, table.channels(name)].double().requires_grad_() for name in fields if name in to}
     points = torch.from_numpy(mesh.points).requires_grad_()

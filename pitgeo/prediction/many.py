@@ -29,12 +29,7 @@ def study_of(
     Raises:
         ValueError: If the model takes no such numbers, or was trained on a reference grid or time series.
     """
-    predictor.check_space()
-    if predictor.is_one_step:
-        raise ValueError(
-            f"Expected a model of single states to vary the numbers of a mesh (got {predictor.path}, of time series); "
-            f"predict files that hold the numbers"
-        )
+    check_states(predictor)
     if not values:
         raise ValueError("Expected values of at least one number of the mesh (got none); name one that varies")
     study = MeshStudy(predictor.table, mesh, values, parameters)
@@ -46,6 +41,20 @@ def study_of(
     if predictor.config.scaling.box == "none":
         predictor.table.warn_of_loss(study.mesh)
     return study
+
+
+def check_states(predictor: MeshPredictor) -> None:
+    """Refuse models whose predictions are not functions of a mesh and its numbers alone.
+
+    Raises:
+        ValueError: If the model was trained on a reference grid, or on time series.
+    """
+    predictor.check_space()
+    if predictor.is_one_step:
+        raise ValueError(
+            f"Expected a model of single states to vary the numbers of a mesh (got {predictor.path}, of time series); "
+            f"predict files that hold the numbers"
+        )
 
 
 def predictions(

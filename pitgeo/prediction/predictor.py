@@ -75,7 +75,7 @@ class Predictor(MeshPredictor):
                     f"together, as {self.path} was trained on (got {sample.pos.shape[1]} coordinates and "
                     f"{sample.x.shape[-1]} values)"
                 )
-            self._check_logs(sample)
+            self.check_logs(sample)
         if not steps and len(samples) == 1 and self._is_large(samples[0]):
             return self._in_chunks(samples[0])
         batch = Batch.from_data_list([self.transform(sample) for sample in samples])
@@ -90,7 +90,7 @@ class Predictor(MeshPredictor):
         large = self._is_large(sample)
         prepared = None if large else self.transform(sample)
         for x in inputs:
-            self._check_logs(with_inputs(sample, x))
+            self.check_logs(with_inputs(sample, x))
             if prepared is None:
                 values = torch.stack([self._in_chunks(with_inputs(sample, one)) for one in x])
             else:
@@ -131,7 +131,8 @@ class Predictor(MeshPredictor):
         """A copy on the device of the model; PyG would move the object of the caller."""
         return cast(PointData, copy.copy(data).to(self.module.device))
 
-    def _check_logs(self, sample: PointData) -> None:
+    def check_logs(self, sample: PointData) -> None:
+        """Refuse input values without a logarithm, where the model takes it."""
         scaling = self.module.input_scaling
         if not scaling.has_logs:
             return

@@ -33,7 +33,7 @@ class Response:
     Args:
         predictor: The trained model, or an ensemble, whose mean counts.
         mesh: The mesh with the other inputs.
-        values: A first value of every number that varies.
+        values: A first value of every number that varies, the lowest.
         texts: Quantities of the targets by name, or varied numbers themselves, ``"thickness"``; with a minus before
             them, their opposite.
         parameters: Other inputs of the mesh as a whole that it does not hold.
@@ -53,6 +53,8 @@ class Response:
         self.names = list(values)
         self.study = study_of(predictor, mesh, {name: [value] for name, value in values.items()}, parameters)
         self.members = cast("tuple[Predictor, ...]", getattr(predictor, "members", (predictor,)))
+        for member in self.members:
+            member.check_logs(self.study.sample)
         self.samples = [member.transform(self.study.sample) for member in self.members]
         self.quantities = [find_quantity(predictor, self.study.mesh, text, self.names) for text in texts]
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from pitgeo.data.fields.reading import Floats
 from pitgeo.mesh import Mesh
-from pitgeo.prediction.many import predictions, study_of
+from pitgeo.prediction.many import check_states, predictions, study_of
 from pitgeo.prediction.response import Response, find_quantity, number_of
 from pitgeo.prediction.study import MeshStudy
 
@@ -89,6 +89,7 @@ class Search:
         self.names = list(ranges)
         self.evaluations = 0
         self.response: Response | None = None
+        check_states(predictor)
         if isinstance(mesh, Mesh):
             first = dict(zip(self.names, self.low.tolist(), strict=True))
             self.response = Response(predictor, mesh, first, texts, parameters)

@@ -11,6 +11,10 @@ from pitgeo import load
 from pitgeo.integrals import compute
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.prediction.derivatives import sensitivity
+from pitgeo.prediction.ensemble import Ensemble
+from pitgeo.prediction.response import Response
+from pitgeo.workflows.designs import Varied
+from pitgeo.workflows.optimise import optimise
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
 from tests.prediction.test_many import plate
@@ -103,6 +107,26 @@ def test_what_has_no_derivative(predictor, to, message):
 def test_the_method_is_the_function(predictor):
     found = predictor.sensitivity(plate(2), "peak:v", ["load"])
     assert found.numbers == sensitivity(predictor, plate(2), "peak:v", ["load"]).numbers
+
+
+def test_values_without_a_logarithm_and_models_without_derivatives(predictor, monkeypatch):
+    negative = plate(2).with_field_data("load", np.array([-1.0]), "replace")
+    with pytest.raises(ValueError, match="positive values of 'load'"):
+        sensitivity(predictor, negative, quantity, ["load"])
+    with pytest.raises(ValueError, match="positive values of 'load'"):
+        Response(predictor, plate(2), {"load": 0.0}, ["mean:v_x"])
+    with pytest.raises(ValueError, match="one trained model for derivatives"):
+        sensitivity(Ensemble([predictor, predictor]), plate(2), quantity, ["load"])
+    monkeypatch.setattr(type(predictor), "is_one_step", True)
+    with pytest.raises(ValueError, match="of time series"):
+        sensitivity(predictor, plate(2), quantity, ["load"])
+    with pytest.raises(ValueError, match="of time series"):
+        optimise(predictor, lambda values: plate(2), "peak", [Varied.parse("width=1:2")], samples=2)
+
+
+def test_inputs_outside_of_the_training_range_are_named(predictor, caplog):
+    sensitivity(predictor, plate(2).with_field_data("load", np.array([90.0]), "replace"), quantity, ["load"])
+    assert "'load' is 90, outside of the" in caplog.text
 
 
 def test_a_quantity_is_one_number(predictor):
