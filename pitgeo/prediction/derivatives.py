@@ -103,7 +103,8 @@ def sensitivity(
     study = MeshStudy(
         table, mesh, {name: [_own(mesh, number, parameters)] for name, number in known.items()}, parameters
     )
-    predictor.doubts.say(study.mesh, predictor.doubts.of_mesh(study.mesh, study.inputs))
+    case = predictor.doubts.case(study.mesh, study.inputs)
+    predictor.doubts.say(study.mesh, predictor.doubts.of_case(case))
     predictor.check_logs(study.sample)
     values = torch.from_numpy(study.values).requires_grad_()
     leaves = {name: study.sample.x[:, table.channels(name)].double().requires_grad_() for name in fields if name in to}
