@@ -12,7 +12,8 @@ from pitgeo.cli.terminal import argument
 DEVICES = ("auto", "cpu", "gpu")
 
 FLAGS = {
-    name: name for name in ("members", "output", "overwrite", "parameters", "resume", "samples", "starts", "steps")
+    name: name
+    for name in ("members", "number", "output", "overwrite", "parameters", "resume", "samples", "starts", "steps")
 }
 FLAGS |= {"overrides": "set"}
 """Flags by the arguments of functions that they become."""
@@ -99,6 +100,7 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     _add_sweep(verbs.add_parser("sweep", help="predict one mesh for many values of its numbers"), commands["sweep"])
     optimise = verbs.add_parser("optimise", help="find the values of a mesh's numbers for which a quantity is smallest")
     _add_optimise(optimise, commands["optimise"])
+    _add_choose(verbs.add_parser("choose", help="which meshes to simulate next"), commands["choose"])
 
     describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
     describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
@@ -165,20 +167,50 @@ def _add_optimise(optimise: argparse.ArgumentParser, run: Callable[[argparse.Nam
     optimise.set_defaults(run=run)
 
 
+def _add_choose(choose: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    choose.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="ensemble.json, or best.ckpt or last.ckpt")
+    choose.add_argument(
+        "pool", nargs="+", metavar="POOL", help="mesh files with the input fields, or patterns; one file with --vary"
+    )
+    _add_parameters(choose)
+    choose.add_argument("--number", type=int, required=True, metavar="N", help="how many to choose")
+    choose.add_argument(
+        "--quantity",
+        default="",
+        type=argument,
+        metavar="NAME",
+        help="what matters, as in peak:von_mises (default: all)",
+    )
+    _add_vary(choose, "values of a number of one mesh to choose from, as in load=0:10:50", is_required=False)
+    choose.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table to write, .csv")
+    _add_device(choose)
+    choose.set_defaults(run=run)
+
+
 def _add_mesh(command: argparse.ArgumentParser) -> None:
     command.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json")
     command.add_argument("mesh", type=Path, metavar="MESH", help="a mesh file with the input fields")
+    _add_parameters(command)
+
+
+def _add_parameters(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--parameters",
         type=Path,
         metavar="TABLE",
-        help="numbers that the file lacks, .csv (with a column 'file') or .json",
+        help="numbers that a file lacks, .csv (with a column 'file') or .json",
     )
 
 
-def _add_vary(command: argparse.ArgumentParser, text: str) -> None:
+def _add_vary(command: argparse.ArgumentParser, text: str, is_required: bool = True) -> None:
     command.add_argument(
-        "--vary", action="append", required=True, type=argument, metavar="NAME=VALUES", help=f"{text}; once a number"
+        "--vary",
+        action="append",
+        required=is_required,
+        default=None if is_required else [],
+        type=argument,
+        metavar="NAME=VALUES",
+        help=f"{text}; once a number",
     )
 
 

@@ -1,10 +1,11 @@
-"""The commands that ask a trained model for more than one prediction: ``pitgeo sweep`` and ``pitgeo optimise``."""
+"""The commands that ask a trained model for more than one prediction: ``pitgeo sweep``, ``optimise`` and ``choose``."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -71,16 +72,45 @@ def optimise(arguments: argparse.Namespace) -> int:
     return 0 if found.is_feasible else 1
 
 
-def _opened(arguments: argparse.Namespace) -> tuple[MeshPredictor, Mesh, dict[str, float]]:
-    """The model, the mesh, and the numbers that its file lacks."""
+def choose(arguments: argparse.Namespace) -> int:
+    """Write a table of the meshes to simulate next."""
+    from pitgeo.mesh import read_mesh
+    from pitgeo.workflows.choose import choose, with_values, write
+    from pitgeo.workflows.designs import Varied, combinations
+
+    check_folder(arguments.output.parent)
+    values = combinations([Varied.parse(text) for text in arguments.vary]) if arguments.vary else None
+    if values and len(arguments.pool) > 1:
+        raise ValueError(f"Expected one mesh to vary the numbers of (got {len(arguments.pool)}); leave --vary out")
+    predictor, pool, parameters = _loaded(arguments), arguments.pool, arguments.parameters
+    if values:
+        file = Path(pool[0])
+        mesh, numbers = read_mesh(file), predictor.file_parameters([file], parameters)[file]
+        pool, parameters = with_values(predictor, mesh, values, numbers), numbers
+    progress = _bars("choose", "mesh", arguments.quiet)
+    chosen = choose(predictor, pool, arguments.number, arguments.quantity, parameters, progress=progress)
+    if not values:
+        print("\n".join(own.name for own in chosen))
+    print(write(chosen, arguments.output, values))
+    return 0
+
+
+def _loaded(arguments: argparse.Namespace) -> MeshPredictor:
+    """The model."""
     import torch
 
-    from pitgeo.mesh import read_mesh
     from pitgeo.prediction.predictor import load_any
     from pitgeo.training import torch_device
 
     torch.set_flush_denormal(True)  # as in training
-    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
+    return load_any(arguments.checkpoint, torch_device(arguments.device))
+
+
+def _opened(arguments: argparse.Namespace) -> tuple[MeshPredictor, Mesh, dict[str, float]]:
+    """The model, the mesh, and the numbers that its file lacks."""
+    from pitgeo.mesh import read_mesh
+
+    predictor = _loaded(arguments)
     return (
         predictor,
         read_mesh(arguments.mesh),

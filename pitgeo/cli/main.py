@@ -1,4 +1,4 @@
-"""The command line: ``pitgeo train|evaluate|calibrate|predict|sweep|optimise|describe|export``.
+"""The command line: ``pitgeo train|evaluate|calibrate|predict|sweep|optimise|choose|describe|export``.
 
 Here alone pitgeo prints, and sets exit codes.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tqdm import tqdm
 
 from pitgeo.cli.arguments import make_parser, with_flags
-from pitgeo.cli.decide import optimise, sweep
+from pitgeo.cli.decide import choose, optimise, sweep
 from pitgeo.cli.terminal import check_folder, console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import importing, keep_memory
@@ -291,6 +291,7 @@ _COMMANDS = {
     "predict": _predict,
     "sweep": sweep,
     "optimise": optimise,
+    "choose": choose,
     "describe": _describe,
     "export": _export,
 }
