@@ -23,8 +23,8 @@ from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.in_memory import sample_meshes
 from pitgeo.mesh.reading import read
+from pitgeo.prediction.cases import numbers_of
 from pitgeo.prediction.ensemble import Ensemble, Moments
-from pitgeo.prediction.mesh_errors import numbers_of
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy
 from pitgeo.system.atomic_files import write_atomic
@@ -120,7 +120,7 @@ def choose(
         for place, (case, numbers) in enumerate(progress(cases)):
             mesh = read(case) if isinstance(case, Path) else case
             inputs = predictor.table.read(mesh, numbers)
-            predictor.doubts.say(mesh, predictor.doubts.of_mesh(mesh, inputs))
+            predictor.doubts.say(mesh, predictor.doubts.of_case(predictor.doubts.case(mesh, inputs)))
             names.append(str(case) if isinstance(case, Path) else str(mesh.path or f"mesh {place}"))
             rows.append(given(mesh, numbers))
             if isinstance(predictor, Ensemble):
