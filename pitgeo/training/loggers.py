@@ -18,8 +18,9 @@ def make_loggers(names: Sequence[Name], output: Path, config: Mapping[str, Any],
     """Lightning's loggers of these names.
 
     TensorBoard's files are in ``tensorboard/`` of the run's folder. MLflow writes to the server of
-    ``MLFLOW_TRACKING_URI``, or to ``mlflow/`` of the folder. Weights & Biases uploads if ``WANDB_API_KEY`` is set, and
-    else writes to ``wandb/`` of the folder, for ``wandb sync``; its other variables, as ``WANDB_PROJECT``, count too.
+    ``MLFLOW_TRACKING_URI``, or to ``mlflow.db`` of the folder. Weights & Biases uploads if ``WANDB_API_KEY`` is set,
+    and else writes to ``wandb/`` of the folder, for ``wandb sync``; its other variables, as ``WANDB_PROJECT``, count
+    too.
     A run that goes on writes to the same run of a tracker.
 
     Args:
