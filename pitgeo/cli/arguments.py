@@ -11,11 +11,8 @@ from pitgeo.cli.terminal import argument
 
 DEVICES = ("auto", "cpu", "gpu")
 
-FLAGS = {
-    name: name
-    for name in ("members", "number", "output", "overwrite", "parameters", "resume", "samples", "starts", "steps")
-}
-FLAGS |= {"overrides": "set"}
+_SAME = "members number output overwrite parameters resume samples seed starts steps"
+FLAGS = {**{name: name for name in _SAME.split()}, "overrides": "set"}
 """Flags by the arguments of functions that they become."""
 
 

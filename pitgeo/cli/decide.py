@@ -47,8 +47,9 @@ def optimise(arguments: argparse.Namespace) -> int:
 
     check_folder(arguments.output)
     varied = [Varied.parse(text) for text in arguments.vary]
-    goal = arguments.minimise or arguments.maximise
-    objective = goal if arguments.minimise else goal[1:] if goal.startswith("-") else f"-{goal}"
+    is_least = arguments.minimise is not None
+    goal = arguments.minimise if is_least else arguments.maximise
+    objective = goal if is_least else goal[1:] if goal.startswith("-") else f"-{goal}"
     predictor, mesh, numbers = _opened(arguments)
     found = optimise(
         predictor,
@@ -64,7 +65,7 @@ def optimise(arguments: argparse.Namespace) -> int:
     )
     for name, value in found.values.items():
         print(f"{name} = {value:.6g}")
-    print(f"{goal}: {found.objective if arguments.minimise else -found.objective:.6g}")
+    print(f"{goal}: {found.objective if is_least else -found.objective:.6g}")
     for limit, value in found.constraints.items():
         print(f"{limit}: {value:.6g}")
     print(f"after {found.evaluations} predictions; confirm it by a run of the solver:")

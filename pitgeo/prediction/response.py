@@ -52,6 +52,11 @@ class Response:
     ) -> None:
         self.names = list(values)
         self.study = study_of(predictor, mesh, {name: [value] for name, value in values.items()}, parameters)
+        kinds = [number.name for number in self.study.numbers if number.fields[0][0].categories is not None]
+        if kinds:
+            raise ValueError(
+                f"{mesh.where}Expected numbers with values in between (got {kinds[0]!r}, a category); sweep its values"
+            )
         self.members = cast("tuple[Predictor, ...]", getattr(predictor, "members", (predictor,)))
         for member in self.members:
             member.check_logs(self.study.sample)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+MOST = 10_000_000
+"""Most predictions of one design: more would not fit in memory."""
 FORMS = "'load=0:10:5' (five values from 0 to 10), 'load=0:10' (a range, with a number of samples) or 'load=1,2,5'"
 
 
@@ -54,6 +56,7 @@ class Varied:
             return cls(name, (), low, high)
         if not parts[2].isdecimal() or int(parts[2]) < 2:
             raise ValueError(f"Expected at least 2 values in {text!r} (got {parts[2]!r}); as in {FORMS}")
+        _check_most(int(parts[2]))
         return cls(name, tuple(np.linspace(low, high, int(parts[2])).tolist()))
 
 
@@ -75,6 +78,7 @@ def combinations(varied: Sequence[Varied]) -> dict[str, NDArray[np.float64]]:
                 f"Expected values of {number.name!r} (got the range {number.low:g} to {number.high:g}); say how many, "
                 f"as in {number.name}={number.low:g}:{number.high:g}:5, or give 'samples' for a Latin hypercube"
             )
+    _check_most(math.prod(len(number.values) for number in varied))
     rows = np.array(list(itertools.product(*(number.values for number in varied))), np.float64)
     return {number.name: rows[:, column] for column, number in enumerate(varied)}
 
@@ -88,7 +92,7 @@ def latin_hypercube(varied: Sequence[Varied], samples: int, seed: int = 0) -> di
         seed: Of the random numbers.
 
     Raises:
-        ValueError: If a number is named twice, or there is no sample.
+        ValueError: If a number is named twice, there is no sample, or the seed is negative.
 
     Source:
         ``scipy.stats.qmc.LatinHypercube``.
@@ -96,6 +100,9 @@ def latin_hypercube(varied: Sequence[Varied], samples: int, seed: int = 0) -> di
     _check_names(varied)
     if samples < 1:
         raise ValueError(f"Expected at least 1 of 'samples' (got {samples})")
+    if seed < 0:
+        raise ValueError(f"Expected 'seed' to be 0 or more (got {seed})")
+    _check_most(samples)
     unit = qmc.LatinHypercube(len(varied), rng=np.random.default_rng(seed)).random(samples)
     return {number.name: _scaled(number, unit[:, column]) for column, number in enumerate(varied)}
 
@@ -107,23 +114,33 @@ def _scaled(number: Varied, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bounds(varied: Sequence[Varied]) -> Mapping[str, tuple[float, float]]:
-    """The range of every number; of values, from the smallest to the largest.
+    """The range of every number.
+
+    Raises:
+        ValueError: If a number is named twice, or has values, between which others would be taken.
 
     Example:
-        >>> bounds([Varied.parse("load=0:10"), Varied.parse("angle=5,1")])
+        >>> bounds([Varied.parse("load=0:10"), Varied.parse("angle=1:5")])
         {'load': (0.0, 10.0), 'angle': (1.0, 5.0)}
     """
     _check_names(varied)
-    return {
-        number.name: (min(number.values), max(number.values)) if number.values else (number.low, number.high)
-        for number in varied
-    }
+    for number in varied:
+        if number.values or not number.low < number.high:
+            values = ", ".join(f"{value:g}" for value in number.values[:5])
+            got = f"{len(number.values)} values, {values}" if number.values else f"{number.low:g}:{number.high:g}"
+            raise ValueError(f"Expected a range of {number.name!r}, as in {number.name}=0:10 (got {got}); sweep a list")
+    return {number.name: (number.low, number.high) for number in varied}
 
 
 def _check_names(varied: Sequence[Varied]) -> None:
     names = [number.name for number in varied]
     if not names or len({*names}) < len(names):
         raise ValueError(f"Expected numbers to vary, each once, as in {FORMS} (got {', '.join(names) or 'none'})")
+
+
+def _check_most(count: int) -> None:
+    if count > MOST:
+        raise ValueError(f"Expected at most {MOST} predictions at once (got {count}); take fewer values or 'samples'")
 
 
 def _number(part: str, text: str) -> float:

@@ -102,9 +102,6 @@ def optimise(
         ValueError: If a number has no range, or a quantity or constraint is not known.
     """
     ranges = bounds(varied)
-    for name, (low, high) in ranges.items():
-        if not low < high:
-            raise ValueError(f"Expected a range of {name!r}, as in {name}=0:10 (got the one value {low:g})")
     if starts < 1:
         raise ValueError(f"Expected at least 1 of 'starts' (got {starts})")
     limits = [Constraint.parse(text) for text in constraints]

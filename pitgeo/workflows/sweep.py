@@ -57,13 +57,19 @@ def sweep(
         The table.
 
     Raises:
-        ValueError: If a number or a quantity is not known, or the mesh lacks an input.
+        ValueError: If a number or a quantity is not known, the mesh lacks an input, or the folder has the fields of
+            another sweep.
     """
     table = predictor.table
     names = quantities or predictor.config.evaluation.quantities
     names = names or [f"peak:{field.name}" for field in table.targets if field.place != "mesh"]
     wanted, whole = Quantities(table, names), [field for field in table.targets if field.place == "mesh"]
     study = study_of(predictor, mesh, values, parameters)
+    if (output / FIELDS).exists():
+        raise ValueError(
+            f"Expected 'output' without the fields of another sweep, whose rows are not those of this one (got "
+            f"{output / FIELDS}); delete it, or give another 'output'"
+        )
     rows: list[dict[str, float]] = []
     for part, predicted in predictions(predictor, study, progress):
         for number, row in enumerate(range(len(study))[part]):

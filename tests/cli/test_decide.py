@@ -87,6 +87,10 @@ MISTAKES = [
     ("sweep", ["--vary", "load=1", "--quantity", "mean:w"], "a quantity of a target"),
     ("sweep", ["--vary", "load=1", "--quantity", "peak"], "'<operation>:<field>'"),
     ("sweep", ["--vary", "load=1", "--quantity", "mean:v@inlet"], "inlet"),
+    ("sweep", ["--vary", "load=1:2", "--samples", "2", "--seed", "-1"], "Expected --seed to be 0 or more"),
+    ("optimise", ["--vary", "load=1:2", "--minimise", ""], "'<operation>:<field>'"),
+    ("optimise", ["--vary", "load=1:2", "--maximise", ""], "'<operation>:<field>'"),
+    ("optimise", ["--vary", "load=1,1.2,1.5", "--minimise", "peak:v"], "got 3 values, 1, 1.2, 1.5); sweep a list"),
     ("optimise", ["--vary", "load=1:2", "--minimise", "mean:w"], "a quantity of a target"),
     ("optimise", ["--vary", "load=1:2", "--minimise", "p90:v"], "the percentile 'p90:v'"),
     ("optimise", ["--vary", "load=1:2", "--minimise", "integral:v"], "of one number"),
@@ -102,6 +106,14 @@ def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, capsys, verb, ar
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("pitgeo: error: ") and message in error
     assert not (tmp_path / "new").exists()
+
+
+def test_fields_of_another_sweep_are_not_mixed_with_new_rows(run, tmp_path, capsys):
+    arguments = ["--vary", "load=1,1.2,1.4", "--output", str(tmp_path)]
+    assert main(command(run, "sweep", *arguments, "--fields")) == 0
+    assert main(command(run, "sweep", "--vary", "load=1.6", *arguments[2:])) == 2
+    assert "Expected --output without the fields of another sweep" in capsys.readouterr().err
+    assert len((tmp_path / "sweep.csv").read_text().splitlines()) == 4
 
 
 def test_files_that_do_not_fit(run, tmp_path, capsys):

@@ -11,6 +11,7 @@ from pitgeo import load
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.prediction import many
 from pitgeo.prediction.ensemble import Ensemble
+from pitgeo.prediction.response import Response
 from pitgeo.prediction.study import MeshStudy, numbers
 from pitgeo.workflows.run import train
 from tests.datasets.folder.conftest import small_mesh
@@ -164,6 +165,11 @@ def test_members_of_an_ensemble_give_mean_and_spread(cases):
     own = [member.predict_many(mesh, VALUES)["q_prediction"].astype(np.float64) for member in members]
     assert np.allclose(found["q_prediction"], np.mean(own, 0), rtol=1e-5)
     assert np.allclose(found["q_spread"], np.std(own, 0, ddof=1), rtol=1e-3, atol=1e-6)
+
+
+def test_categories_have_no_values_in_between(predictor):
+    with pytest.raises(ValueError, match="values in between"):
+        Response(predictor, plate(1), {"kind": 3.0}, ["mean:v_x"])
 
 
 def test_input_values_are_differentiable(predictor):

@@ -1,9 +1,11 @@
 """The values that a sweep takes: every part of a range once, all combinations, and what is no value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from pitgeo.workflows.designs import Varied, combinations, latin_hypercube
+from pitgeo.workflows.designs import Varied, bounds, combinations, latin_hypercube
 
 
 def test_a_latin_hypercube_has_one_sample_in_every_part():
@@ -50,5 +52,18 @@ def test_what_cannot_be_combined():
             make([Varied.parse("a=1"), Varied.parse("a=2")])
         with pytest.raises(ValueError, match="got none"):
             make([])
+    for text in ("a=1,2,5", "a=0:10:5", "a=2"):
+        with pytest.raises(ValueError, match="Expected a range of 'a'"):
+            bounds([Varied.parse(text)])
+    with pytest.raises(ValueError, match="'seed' to be 0 or more"):
+        latin_hypercube([Varied.parse("a=0:1")], 3, -1)
+    many = Varied.parse("a=0:1:5000")
+    for make in (
+        lambda: Varied.parse("a=0:1:1000000000"),
+        lambda: combinations([many, replace(many, name="b")]),
+        lambda: latin_hypercube([Varied.parse("a=0:1")], 10**9),
+    ):
+        with pytest.raises(ValueError, match="at most 10000000 predictions"):
+            make()
     with pytest.raises(ValueError, match="at least 1 of 'samples'"):
         latin_hypercube([Varied.parse("a=0:1")], 0)
