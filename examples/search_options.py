@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import logging
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def options(trial: optuna.Trial) -> list[str]:
 def validation_error(folder: Path) -> float:
     """The smallest validation error of a run."""
     with (folder / "metrics.csv").open(newline="") as file:
-        return min(float(row["val_error"]) for row in csv.DictReader(file))
+        return min(float(row["val_error"]) for row in csv.DictReader(file) if row["val_error"])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -63,9 +64,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         load_if_exists=True,
     )
     study.optimize(objective, n_trials=given.trials, catch=(ArithmeticError,))  # a loss that is not finite
-    sets = " ".join(f"--set {option}" for option in [*given.set, *study.best_trial.user_attrs["options"]])
+    options_of_best = [*given.set, *study.best_trial.user_attrs["options"]]
+    sets = " ".join(f"--set {shlex.quote(option)}" for option in options_of_best)
     print(f"validation error {study.best_value:.4f} after {given.epochs} epochs; train it to the end:")
-    print(f"pitgeo train {given.config} {sets}")
+    print(f"pitgeo train {shlex.quote(str(given.config))} {sets}")
 
 
 if __name__ == "__main__":

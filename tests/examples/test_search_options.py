@@ -1,5 +1,7 @@
 """The search with Optuna: it ends, goes on, and names the options of the best trial."""
 
+import shlex
+
 import pytest
 
 from pitgeo.mesh import write_mesh
@@ -28,3 +30,7 @@ def test_a_study_goes_on_and_names_the_best_options(tmp_path, capsys):
     *_, said, command = capsys.readouterr().out.strip().splitlines()
     assert f"validation error {min(errors):.4f}" in said
     assert command.startswith(f"pitgeo train {CONFIG} --set ") and "model.pit.encoder_quantile=" in command
+    words = shlex.split(command)  # as a shell takes them: quotes of TOML stay
+    assert [word for word in words if word in given] == given
+    (tmp_path / "metrics.csv").write_text("epoch,val_error\n1,\n2,0.3\n")  # not every epoch is validated
+    assert validation_error(tmp_path) == 0.3
