@@ -130,8 +130,10 @@ class Quantities:
 
 
 def _is_same(one: Mesh, other: Mesh, names: Sequence[str]) -> bool:
-    """Whether two meshes have the same points, cells and pieces, and sets, or fields that mark them, of these names."""
-    if len(one.cells) != len(other.cells) or not np.array_equal(one.points, other.points):
+    """Whether two meshes have the same plane, points, cells, pieces, and sets or fields of these names."""
+    if one.plane_axis != other.plane_axis or len(one.cells) != len(other.cells):
+        return False
+    if not np.array_equal(one.points, other.points):
         return False
     pairs = zip(one.cells, other.cells, strict=True)
     if not all(a[0] == b[0] and np.array_equal(a[1], b[1]) for a, b in pairs):

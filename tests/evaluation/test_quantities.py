@@ -245,3 +245,11 @@ def test_relative_errors_of_numbers_that_are_zero_are_not_defined() -> None:
     assert found["relative"] is None and "zero, up to rounding, in 1 of 2 samples" in found["reason"]
     assert found["bias"] == pytest.approx(0.1) and found["relative_l2"] == pytest.approx(0.02**0.5, rel=1e-6)
     assert json.dumps(errors.result(), allow_nan=False)
+
+
+def test_the_same_points_in_another_plane_are_another_mesh() -> None:
+    points = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    meshes = [Mesh(points, (("quad", np.array([[0, 1, 2, 3]])),), plane_axis=axis) for axis in (2, 1)]
+    quantities = Quantities(FieldTable((), (MeshField("heat"),), 2), ["force:heat"])
+    found = [list(quantities.of(mesh, np.ones((4, 1)))[0]) for mesh in meshes]
+    assert found == [["force_x:heat", "force_y:heat"], ["force_x:heat", "force_z:heat"]]
