@@ -12,7 +12,7 @@ from torch import Tensor
 from pitgeo.data.fields import FieldTable
 from pitgeo.geometry.integrals import Integrals
 from pitgeo.geometry.orders import Order
-from pitgeo.geometry.quantities import Quantity
+from pitgeo.geometry.quantities import NEED_NORMALS, Quantity
 from pitgeo.geometry.weights import Floats, Place
 from pitgeo.mesh import Mesh
 
@@ -51,7 +51,9 @@ class NamedQuantity:
         self.field = fields[name]
         self.place: Place = "cell" if self.field.place == "cell" else "point"
         self.integrals = Integrals(mesh)
-        self.functional = self.integrals.functional(self.quantity, self.place, self.field.components, self.end)
+        has_directions = self.quantity.operation in NEED_NORMALS and not self.end
+        self.components = self.field.stored if has_directions else self.field.components  # a planar vector has three
+        self.functional = self.integrals.functional(self.quantity, self.place, self.components, self.end)
         if len(self.functional.labels) > 1:
             raise ValueError(
                 f"Expected a quantity of one number (got {text!r}, of {len(self.functional.labels)}); name one, as "
@@ -70,13 +72,17 @@ class NamedQuantity:
             lengths = chosen[:, 0] if chosen.shape[1] == 1 else torch.linalg.vector_norm(chosen, dim=1)
             return self.quantity.sign * (lengths.max() if self.quantity.operation == "peak" else lengths.min())
         entries = self.functional.matrix.tocoo()
-        flat = values.reshape(-1)[torch.from_numpy(entries.col.astype(np.int64))]
+        flat = self._padded(values).reshape(-1)[torch.from_numpy(entries.col.astype(np.int64))]
         return (torch.from_numpy(entries.data) * flat.double()).sum()
 
     def slope_by_points(self, fields: Mapping[str, Tensor]) -> Floats | float:
         """How the number changes when nodes move and the fields stay, ``[N, D]``."""
         if self.functional is None:
             return 0.0
-        values = fields[self.field.name].detach().double().numpy()
+        values = self._padded(fields[self.field.name].detach()).double().numpy()
         slopes: Floats = self.integrals.slope_by_points(self.quantity, values, self.place, self.end)[0]
         return slopes
+
+    def _padded(self, values: Tensor) -> Tensor:
+        """Values with the third component, of zeros, that vectors of a plane have in the file."""
+        return torch.nn.functional.pad(values, (0, self.components - values.shape[1]))

@@ -8,10 +8,13 @@ import pytest
 import torch
 
 from pitgeo import load
+from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.integrals import compute
+from pitgeo.measures.quantities import Quantities
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.prediction.ensemble import Ensemble
+from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.response import Response
 from pitgeo.workflows.designs import Varied
 from pitgeo.workflows.optimise import optimise
@@ -185,3 +188,15 @@ def test_the_part_along_the_normal(predictor):
     outward = np.concatenate([ring, -ring])
     expected = (found["positions_sensitivity"] * outward).sum(1)
     assert np.allclose(found["positions_sensitivity_normal"], expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("text", ["moment:v", "flux:v", "-force_x:v", "mean:v_x"])
+def test_vectors_of_a_plane_in_space(text, axis):
+    points = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    mesh = Mesh(points, (("quad", np.array([[0, 1, 2, 3]])),), plane_axis=axis)
+    table, values = FieldTable((), (MeshField("v", 2, "point", 3),), 2), np.random.default_rng(0).random((4, 2))
+    (number,) = Quantities(table, [text]).of(mesh, values)[0].values()
+    quantity, fields = NamedQuantity(table, mesh, text), {"v": torch.from_numpy(values)}
+    assert float(quantity(fields, torch.from_numpy(points))) == pytest.approx(number.value)
+    assert quantity.slope_by_points(fields).shape == points.shape
