@@ -64,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         load_if_exists=True,
     )
     study.optimize(objective, n_trials=given.trials, catch=(ArithmeticError,))  # a loss that is not finite
+    if not any(trial.state == optuna.trial.TrialState.COMPLETE for trial in study.trials):
+        raise SystemExit(f"Expected a trial with a finite loss (got none of {len(study.trials)}); search lower rates")
     options_of_best = [*given.set, *study.best_trial.user_attrs["options"]]
     sets = " ".join(f"--set {shlex.quote(option)}" for option in options_of_best)
     print(f"validation error {study.best_value:.4f} after {given.epochs} epochs; train it to the end:")

@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"pitgeo: {interruption}; resume with the same command and --resume", file=sys.stderr)
             return 128 + interruption.number
         except KeyboardInterrupt:
-            print("pitgeo: stopped; if the run has a last.ckpt, --resume goes on from there", file=sys.stderr)
+            hint = "; if the run has a last.ckpt, --resume goes on from there" if "resume" in arguments else ""
+            print(f"pitgeo: stopped{hint}", file=sys.stderr)
             return 130
         except OSError as error:
             what = f"{error.filename}: {error.strerror}; check the path" if error.filename else str(error)

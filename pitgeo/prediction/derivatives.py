@@ -101,7 +101,7 @@ def sensitivity(
     fields = [field.name for field in table.inputs if field.place == table.input_place and not field.is_geometry]
     _check_names(table, to, [*known, *fields, POSITIONS], mesh.where)
     study = MeshStudy(
-        table, mesh, {name: [_own(mesh, number, parameters)] for name, number in known.items()}, parameters
+        table, mesh, {name: [_own(table, mesh, number, parameters)] for name, number in known.items()}, parameters
     )
     case = predictor.doubts.case(study.mesh, study.inputs)
     predictor.doubts.say(study.mesh, predictor.doubts.of_case(case))
@@ -231,14 +231,18 @@ def _cast(data: PointData, dtype: torch.dtype) -> PointData:
     return result
 
 
-def _own(mesh: Mesh, number: Number, parameters: Mapping[str, float] | None) -> float:
+def _own(table: FieldTable, mesh: Mesh, number: Number, parameters: Mapping[str, float] | None) -> float:
     """The value of a number of a mesh."""
     held = np.asarray(whole_mesh_value(mesh, number.source, parameters or {}), np.float64).reshape(-1)
-    return float(held[number.component]) if number.component < len(held) else float("nan")
+    if number.component >= len(held) or not np.isfinite(held[number.component]):
+        table.read(mesh, parameters)  # says what is wrong
+    return float(held[number.component])
 
 
 def _check_names(table: FieldTable, to: Sequence[str], known: Sequence[str], where: str) -> None:
     """Refuse what has no derivative."""
+    if isinstance(to, str):
+        raise ValueError(f"{where}Expected 'to' to be a list, [{to!r}] (got the text {to!r}); put it in brackets")
     kinds = [field.source for field in table.inputs if field.categories is not None]
     for name in to:
         if name in kinds or name not in known:

@@ -173,12 +173,17 @@ def _known(name: str, known: Mapping[str, Number], where: str) -> Number:
 
 
 def _columns(values: Mapping[str, ArrayLike], where: str) -> Floats:
-    columns = {name: np.asarray(value, np.float64) for name, value in values.items()}
+    columns = {}
+    for name, value in values.items():
+        try:
+            columns[name] = np.asarray(value, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}Expected numbers as values of {name!r} (got {value!r})") from error
     sizes = {name: column.shape for name, column in columns.items()}
     if any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()) or len({*sizes.values()}) > 1:
         raise ValueError(
             f"{where}Expected a list of values for each number, all of one length "
-            f"(got {', '.join(f'{name}: {list(shape)}' for name, shape in sizes.items())})"
+            f"(got {', '.join(f'{name}: {_shape(shape)}' for name, shape in sizes.items())})"
         )
     table = np.stack([*columns.values()], 1) if columns else np.zeros((1, 0))
     for name, column in columns.items():
@@ -189,6 +194,10 @@ def _columns(values: Mapping[str, ArrayLike], where: str) -> Floats:
                 f"{int(bad.argmax())})"
             )
     return table
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"shape {list(shape)}" if len(shape) > 1 else f"{shape[0]} of them" if shape else "a single number"
 
 
 def _check_kinds(number: Number, column: Floats, where: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
+from pitgeo.system.atomic_files import write_atomic
+
 Name = Literal["tensorboard", "mlflow", "wandb"]
 PROJECT = "pitgeo"
 
@@ -70,5 +72,5 @@ def _mlflow(output: Path, goes_on: bool) -> Logger:
     kept = output / "mlflow_run.txt"
     run = kept.read_text(encoding="utf-8") if goes_on and kept.exists() else None
     logger = MLFlowLogger(PROJECT, output.name, uri, run_id=run)
-    kept.write_text(str(logger.run_id), encoding="utf-8")
+    write_atomic(kept, str(logger.run_id).encode())
     return logger

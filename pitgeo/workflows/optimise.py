@@ -129,13 +129,10 @@ def optimise(
     values = dict(zip(ranges, best.tolist(), strict=True))
     made = search.mesh(values)
     case = predictor.doubts.case(made, predictor.table.read(made, parameters))
-    notes = [
-        *_at_ends(values, ranges),
-        *_broken(limits, row[1:], scale[1:]),
-        *(note.text for note in predictor.doubts.of_case(case)),
-    ]
+    notes = [*_at_ends(values, ranges), *_broken(limits, row[1:], scale[1:])]
     for note in notes:
         log.warning("%s", note)
+    notes += [note.text for note in predictor.doubts.of_case(case)]  # the prediction below logs them
     return Optimum(
         values=values,
         objective=float(row[0]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,8 @@ def sweep(
             f"Expected 'output' without the fields of another sweep, whose rows are not those of this one (got "
             f"{output / FIELDS}); delete it, or give another 'output'"
         )
+    unfinished = output / f"{FIELDS}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a sweep that was stopped
     rows: list[dict[str, float]] = []
     for part, predicted in predictions(predictor, study, progress):
         for number, row in enumerate(range(len(study))[part]):
@@ -83,7 +86,9 @@ def sweep(
                 }
             )
             if fields:
-                _write_fields(predictor, study.with_values(row, parameters), predicted, number, output, row, len(study))
+                name = f"{row:0{max(4, len(str(len(study) - 1)))}}.vtu"
+                mesh = study.with_values(row, parameters)
+                _write_fields(predictor, mesh, predicted, number, unfinished / name)
     for note in wanted.notes:
         log.info("%s", note)
     output.mkdir(parents=True, exist_ok=True)
@@ -92,6 +97,8 @@ def sweep(
     writer.writeheader()
     writer.writerows(rows)
     write_atomic(output / TABLE, text.getvalue().encode())
+    if fields:
+        unfinished.rename(output / FIELDS)
     return output / TABLE
 
 
@@ -109,16 +116,13 @@ def _write_fields(
     mesh: Mesh,
     predicted: Mapping[str, Any],
     number: int,
-    output: Path,
-    row: int,
-    rows: int,
+    path: Path,
 ) -> None:
     table, bare = predictor.table, predictor.table.without_targets(mesh)
-    for ending in {name.rpartition("_")[2] for name in predicted}:
+    for ending in dict.fromkeys(name.rpartition("_")[2] for name in predicted):
         split = {
             field.name: np.asarray(predicted[f"{field.name}_{ending}"][number], np.float64) for field in table.targets
         }
         bare = table.add(bare, split, f"_{ending}")
-    folder = output / FIELDS
-    folder.mkdir(parents=True, exist_ok=True)
-    write_mesh(folder / f"{row:0{max(4, len(str(rows - 1)))}}.vtu", bare)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_mesh(path, bare)

@@ -100,6 +100,7 @@ def test_derivatives_by_positions_and_fields(predictor):
     [
         (["lod"], "have derivatives, load, wind_x, wind_y, u, positions .got 'lod'.; did you mean 'load'"),
         ([], "at least one input"),
+        ("load", r"to be a list, \['load'\]"),
     ],
 )
 def test_what_has_no_derivative(predictor, to, message):
@@ -130,6 +131,13 @@ def test_values_without_a_logarithm_and_models_without_derivatives(predictor, mo
 def test_inputs_outside_of_the_training_range_are_named(predictor, caplog):
     sensitivity(predictor, plate(2).with_field_data("load", np.array([90.0]), "replace"), quantity, ["load"])
     assert "'load' is 90, outside of the" in caplog.text
+
+
+def test_a_missing_number_is_named(predictor):
+    mesh = plate(2)
+    bare = replace(mesh, field_data={"wind": mesh.field_data["wind"]})
+    with pytest.raises(ValueError, match="Expected a number 'load' of the whole mesh"):
+        sensitivity(predictor, bare, quantity, ["wind_x"])
 
 
 def test_a_quantity_is_one_number(predictor):

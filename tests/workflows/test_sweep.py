@@ -72,3 +72,17 @@ def test_nothing_is_written_where_something_is_wrong(predictor, tmp_path):
         with pytest.raises(ValueError, match="Expected"):
             sweep(predictor, plate(3), values, tmp_path / "new", names)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_sweep_that_was_stopped_leaves_no_fields(predictor, tmp_path):
+    def stopped(rows):
+        yield from rows
+        raise KeyboardInterrupt
+
+    given = (predictor, plate(3), {"load": [1.1, 1.2]}, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(*given, fields=True, progress=stopped)
+    assert not (tmp_path / "fields").exists() and not (tmp_path / "sweep.csv").exists()
+    sweep(*given, fields=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fields", "sweep.csv"]
+    assert [path.name for path in sorted((tmp_path / "fields").iterdir())] == ["0000.vtu", "0001.vtu"]
