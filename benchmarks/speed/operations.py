@@ -13,9 +13,11 @@ import torch
 from torch import nn
 
 from pitgeo.data import PointData
+from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.nn import GlobalPositionAttention, PiT, PositionAttention
 from pitgeo.nn.blocks import HeadProjection
 from pitgeo.nn.kernels.expansion import terms
+from pitgeo.nn.sums_first import suits_sums
 
 _MATRIX = 2048
 _COPY = 2**26  # floats: 256 MB, beyond every cache
@@ -72,12 +74,12 @@ def training_operations(model: PiT, data: PointData) -> int:
     shared = samples if data.x.dim() == 3 else 1
     rows = {kind: data.points(kind)[0].shape[0] * shared for kind in ("input", "latent", "output")}
     total = _linear(model.lift, rows["input"], first=True) + _linear(model.head, rows["output"])
-    total += _local(model.encoder, data.graph("encoder").num_edges * shared, rows["input"], rows["latent"])
+    total += _local(model.encoder, data.graph("encoder"), shared, rows["input"], rows["latent"])
     for block in model.processor:
         total += _global(block, samples, rows["latent"], data.pos.shape[-1])
-    total += _local(model.decoder, data.graph("decoder").num_edges * shared, rows["latent"], rows["output"])
+    total += _local(model.decoder, data.graph("decoder"), shared, rows["latent"], rows["output"])
     if model.output is not None:
-        total += _local(model.output, data.graph("output").num_edges * shared, rows["output"], rows["output"])
+        total += _local(model.output, data.graph("output"), shared, rows["output"], rows["output"])
     return total
 
 
@@ -95,9 +97,13 @@ def _projection(value: HeadProjection, rows: int) -> int:
     return 3 * 2 * rows * value.in_channels * value.out_channels
 
 
-def _local(stage: nn.Module, edges: int, sources: int, targets: int) -> int:
-    layer = stage.attention
+def _local(stage: nn.Module, graph: Neighborhood, shared: int, sources: int, targets: int) -> int:
+    """Operations of a local or cross layer, in the order of sums and matrices that takes fewer."""
+    layer, edges = stage.attention, graph.num_edges * shared
     assert isinstance(layer, PositionAttention)
+    if suits_sums(graph, layer.value, layer.moments):
+        sums = 3 * 2 * edges * layer.value.in_channels * layer.value.heads
+        return _linear(stage, targets) + _projection(layer.value, targets) + sums
     sums = 3 * 2 * edges * layer.value.out_channels
     return _linear(stage, targets) + _projection(layer.value, sources) + sums
 

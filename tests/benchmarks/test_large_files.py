@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.speed import large_files
 from benchmarks.speed.large_files import STAGES, Clock, box_mesh, format_large_files, measure, prepare
 from pitgeo.mesh import centroids, read_mesh
+from pitgeo.prediction import predictor
 
 
 def test_a_box_is_filled_with_cells_that_are_not_turned_inside_out() -> None:
@@ -33,7 +33,7 @@ def test_a_clock_counts_no_time_twice() -> None:
 def test_every_stage_of_a_prediction_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for _, owner, name in STAGES:  # the measurement puts its clock there
         monkeypatch.setattr(owner, name, getattr(owner, name))
-    monkeypatch.setattr(large_files.predict, "CHUNK", 100)
+    monkeypatch.setattr(predictor, "CHUNK", 100)
     prepare(tmp_path, 343, ["training.epochs=1", "model.pit.channels=8", "model.pit.latent.number=20"])
     found = measure(tmp_path)
     assert found["points"] == 343 and list(found["peak_after_mb"].values()) == sorted(found["peak_after_mb"].values())
