@@ -99,6 +99,8 @@ def predict_with(
             written.append(target)
     if measures is not None and measures.quantities:
         write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
-    said = {results[file]: trust[str(file)].plain() for file in files if str(file) in trust}
-    write_atomic(folder / "trust.json", (json.dumps(said, indent=2) + "\n").encode())
+    found = {results[file]: trust[str(file)] for file in files if str(file) in trust}
+    said = {name: own.plain() for name, own in found.items() if own.status != "unknown"}
+    if said:  # a benchmark's checkpoint, or one of an earlier version, does not describe its training set
+        write_atomic(folder / "trust.json", (json.dumps(said, indent=2) + "\n").encode())
     return written

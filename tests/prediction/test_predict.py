@@ -91,6 +91,7 @@ def test_predicted_meshes_hold_prediction_error_and_what_they_came_with(run, tmp
     assert capsys.readouterr().out == f"{len(files)} files in {tmp_path}\n"
     assert main(command) == 0
     assert capsys.readouterr().out.splitlines() == [str(tmp_path / path.name) for path in meshes(run)]
+    assert not (tmp_path / "trust.json").exists()  # a benchmark's checkpoint does not describe its training set
     predictor = pitgeo.load(run / "out" / "best.ckpt")
     numbers = {int(sample.sample_id): sample for sample in Elasticity(run, "test", samples=2)}
     for path in meshes(run):
