@@ -50,9 +50,7 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     train.set_defaults(run=commands["train"])
 
     evaluate = verbs.add_parser("evaluate", help="relative errors and pictures of a checkpoint")
-    evaluate.add_argument(
-        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
-    )
+    _add_checkpoint(evaluate)
     evaluate.add_argument("--output", type=Path, metavar="DIR", help="where to write (default: the run's folder)")
     evaluate.add_argument(
         "--set",
@@ -65,32 +63,28 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     evaluate.add_argument("--split", choices=("train", "validation", "test"), help="default: test")
     evaluate.add_argument("--files", nargs="+", metavar="MESH", help="in place of a split: any files with the truth")
     evaluate.add_argument("--parameters", type=Path, metavar="TABLE", help="numbers of these files, .csv or .json")
-    evaluate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_device(evaluate)
     _add_quiet(evaluate)
     evaluate.set_defaults(run=commands["evaluate"])
 
     calibrate = verbs.add_parser("calibrate", help="bounds of the errors from held-out files, kept in the checkpoint")
-    calibrate.add_argument(
-        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
-    )
+    _add_checkpoint(calibrate)
     calibrate.add_argument(
         "meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the truth, which were not trained on"
     )
     calibrate.add_argument("--parameters", type=Path, metavar="TABLE", help="numbers of these files, .csv or .json")
-    calibrate.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_device(calibrate)
     calibrate.set_defaults(run=commands["calibrate"])
 
     predict = verbs.add_parser("predict", help="predict the fields of mesh files")
-    predict.add_argument(
-        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
-    )
+    _add_checkpoint(predict)
     predict.add_argument("meshes", type=Path, nargs="+", metavar="MESH", help="mesh files with the input fields")
     predict.add_argument(
         "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"
     )
     predict.add_argument("--steps", type=int, metavar="N", help="states to predict, of a model of time series")
     predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
-    predict.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
+    _add_device(predict)
     _add_quiet(predict)
     predict.set_defaults(run=commands["predict"])
 
@@ -139,6 +133,7 @@ def _add_sweep(sweep: argparse.ArgumentParser, run: Callable[[argparse.Namespace
     sweep.add_argument("--fields", action="store_true", help="write the predicted meshes too")
     sweep.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write sweep.csv")
     _add_device(sweep)
+    _add_quiet(sweep)
     sweep.set_defaults(run=run)
 
 
@@ -161,6 +156,7 @@ def _add_optimise(optimise: argparse.ArgumentParser, run: Callable[[argparse.Nam
     optimise.add_argument("--seed", type=int, default=0, metavar="N", help="of the first values (default: 0)")
     optimise.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write optimum.vtu")
     _add_device(optimise)
+    _add_quiet(optimise)
     optimise.set_defaults(run=run)
 
 
@@ -181,11 +177,12 @@ def _add_choose(choose: argparse.ArgumentParser, run: Callable[[argparse.Namespa
     _add_vary(choose, "values of a number of one mesh to choose from, as in load=0:10:50", is_required=False)
     choose.add_argument("--output", type=Path, required=True, metavar="FILE", help="the table to write, .csv")
     _add_device(choose)
+    _add_quiet(choose)
     choose.set_defaults(run=run)
 
 
 def _add_mesh(command: argparse.ArgumentParser) -> None:
-    command.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json")
+    _add_checkpoint(command)
     command.add_argument("mesh", type=Path, metavar="MESH", help="a mesh file with the input fields")
     _add_parameters(command)
 
@@ -211,9 +208,14 @@ def _add_vary(command: argparse.ArgumentParser, text: str, is_required: bool = T
     )
 
 
+def _add_checkpoint(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="best.ckpt, last.ckpt or ensemble.json of a run"
+    )
+
+
 def _add_device(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", choices=DEVICES, default="auto", help="where the model runs (default: auto)")
-    _add_quiet(command)
 
 
 def with_flags(text: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
-from pitgeo.cli.terminal import check_folder
+from pitgeo.cli.model import loaded
+from pitgeo.cli.terminal import bars, check_folder
 
 if TYPE_CHECKING:
     from pitgeo.mesh import Mesh
@@ -29,7 +27,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     else:
         values = designs.latin_hypercube(varied, arguments.samples, arguments.seed)
     predictor, mesh, numbers = _opened(arguments)
-    progress = _bars("sweep", "batch", arguments.quiet)
+    progress = bars("sweep", "batch", arguments.quiet)
     start = time.perf_counter()
     table = sweep(predictor, mesh, values, arguments.output, arguments.quantity, arguments.fields, numbers, progress)
     count = len(next(iter(values.values())))
@@ -61,7 +59,7 @@ def optimise(arguments: argparse.Namespace) -> int:
         arguments.starts,
         arguments.seed,
         numbers,
-        _bars("optimise", "part", arguments.quiet),
+        bars("optimise", "part", arguments.quiet),
     )
     for name, value in found.values.items():
         print(f"{name} = {value:.6g}")
@@ -83,12 +81,12 @@ def choose(arguments: argparse.Namespace) -> int:
     values = combinations([Varied.parse(text) for text in arguments.vary]) if arguments.vary else None
     if values and len(arguments.pool) > 1:
         raise ValueError(f"Expected one mesh to vary the numbers of (got {len(arguments.pool)}); leave --vary out")
-    predictor, pool, parameters = _loaded(arguments), arguments.pool, arguments.parameters
+    predictor, pool, parameters = loaded(arguments), arguments.pool, arguments.parameters
     if values:
         file = Path(pool[0])
         mesh, numbers = read_mesh(file), predictor.file_parameters([file], parameters)[file]
         pool, parameters = with_values(predictor, mesh, values, numbers), numbers
-    progress = _bars("choose", "mesh", arguments.quiet)
+    progress = bars("choose", "mesh", arguments.quiet)
     chosen = choose(predictor, pool, arguments.number, arguments.quantity, parameters, progress=progress)
     if not values:
         print("\n".join(own.name for own in chosen))
@@ -96,32 +94,13 @@ def choose(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _loaded(arguments: argparse.Namespace) -> MeshPredictor:
-    """The model."""
-    import torch
-
-    from pitgeo.prediction.predictor import load_any
-    from pitgeo.training import torch_device
-
-    torch.set_flush_denormal(True)  # as in training
-    return load_any(arguments.checkpoint, torch_device(arguments.device))
-
-
 def _opened(arguments: argparse.Namespace) -> tuple[MeshPredictor, Mesh, dict[str, float]]:
     """The model, the mesh, and the numbers that its file lacks."""
     from pitgeo.mesh import read_mesh
 
-    predictor = _loaded(arguments)
+    predictor = loaded(arguments)
     return (
         predictor,
         read_mesh(arguments.mesh),
         predictor.file_parameters([arguments.mesh], arguments.parameters)[arguments.mesh],
     )
-
-
-def _bars(name: str, unit: str, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    def progress(parts: Iterable[Any]) -> Iterable[Any]:
-        bar: Iterable[Any] = tqdm(parts, desc=name, unit=unit, disable=quiet)
-        return bar
-
-    return progress

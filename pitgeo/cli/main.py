@@ -8,15 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tqdm import tqdm
-
 from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.decide import choose, optimise, sweep
-from pitgeo.cli.terminal import check_folder, console
+from pitgeo.cli.model import loaded
+from pitgeo.cli.terminal import bars, check_folder, console
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import importing, keep_memory
 from pitgeo.system.threads import share_processors
@@ -117,21 +116,15 @@ def _evaluate(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate_files(arguments: argparse.Namespace) -> int:
-    import torch
-
     from pitgeo.evaluation.evaluation import write_json
     from pitgeo.evaluation.measure_table import format_errors, format_quantities
     from pitgeo.evaluation.trust import format_trust
-    from pitgeo.prediction.predictor import load_any
-    from pitgeo.training import torch_device
 
     if arguments.set or arguments.split:
         raise ValueError("Expected no --set and no --split with --files, which are evaluated as they are (got one)")
     if arguments.output:
         check_folder(arguments.output)
-    torch.set_flush_denormal(True)  # as in training
-    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
-    result = predictor.evaluate(arguments.files, arguments.parameters)
+    result = loaded(arguments).evaluate(arguments.files, arguments.parameters)
     print(f"{result['checkpoint']}: {result['model']}, {_files(result['samples'])}\n")
     print("\n".join([*format_errors(result["errors"]), *format_quantities(result), *format_trust(result)]))
     if arguments.output:
@@ -171,23 +164,14 @@ def _report_folder(checkpoint: Path, split: str) -> Path:
 
 def _predict(arguments: argparse.Namespace) -> int:
     with importing():
-        import torch
-
         from pitgeo.evaluation.measure_table import format_errors, format_quantities
         from pitgeo.prediction.files import QUANTITIES, predict_with
-        from pitgeo.prediction.predictor import load_any
-        from pitgeo.training import torch_device
-
-    def progress(files: Sequence[Path]) -> Iterable[Path]:
-        bar: Iterable[Path] = tqdm(files, desc="predict", unit="mesh", disable=arguments.quiet)
-        return bar
 
     check_folder(arguments.output)
-    torch.set_flush_denormal(True)  # as in training
-    device = torch_device(arguments.device)
-    predictor = load_any(arguments.checkpoint, device)
+    predictor = loaded(arguments)
     measures = predictor.measures()
     parameters, steps = arguments.parameters, arguments.steps
+    progress = bars("predict", "mesh", arguments.quiet)
     written = predict_with(
         predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
     )
@@ -207,10 +191,6 @@ def _files(count: int) -> str:
 def _describe(arguments: argparse.Namespace) -> int:
     from pitgeo.describe import describe, format_description
 
-    def progress(files: Sequence[Path]) -> Iterable[Path]:
-        bar: Iterable[Path] = tqdm(files, desc="describe", unit="mesh", disable=arguments.quiet)
-        return bar
-
     if arguments.json:
         check_folder(arguments.json.parent, "--json")
     if arguments.write:
@@ -220,7 +200,7 @@ def _describe(arguments: argparse.Namespace) -> int:
                 f"Expected a new file to write to (got {arguments.write}, which is there); give another --write, or "
                 f"--overwrite"
             )
-    description = describe(arguments.meshes, progress)
+    description = describe(arguments.meshes, bars("describe", "mesh", arguments.quiet))
     if arguments.json:
         from pitgeo.evaluation.evaluation import write_json  # training comes with it
 
@@ -235,14 +215,9 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    import torch
-
     from pitgeo.prediction.bounds import LEVELS
-    from pitgeo.prediction.predictor import load_any
-    from pitgeo.training import torch_device
 
-    torch.set_flush_denormal(True)  # as in training
-    predictor = load_any(arguments.checkpoint, torch_device(arguments.device))
+    predictor = loaded(arguments)
     bounds = predictor.calibrate(arguments.meshes, arguments.parameters)
     predictor.store_bounds()
     texts = [text for level in LEVELS if (text := bounds.lacking(level))]

@@ -6,9 +6,10 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -64,3 +65,13 @@ def check_folder(folder: Path, option: str = "--output") -> None:
         )
     if not os.access(there, os.W_OK | os.X_OK):
         raise ValueError(f"Expected a folder that can be written to (got {there}); give another {option}")
+
+
+def bars(name: str, unit: str, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    """What wraps a sequence of parts of work, to show a progress bar."""
+
+    def progress(parts: Iterable[Any]) -> Iterable[Any]:
+        bar: Iterable[Any] = tqdm(parts, desc=name, unit=unit, disable=quiet)
+        return bar
+
+    return progress
