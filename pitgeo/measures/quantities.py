@@ -14,6 +14,7 @@ import numpy as np
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.geometry.integrals import Functional, Integrals
 from pitgeo.geometry.quantities import NEED_NORMALS, Quantity
+from pitgeo.geometry.weights import Place
 from pitgeo.measures.error_sums import ErrorSums, summary
 from pitgeo.measures.reference import Values
 from pitgeo.mesh import Mesh
@@ -31,10 +32,49 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class TargetQuantity:
+    """A quantity of a target of points or cells.
+
+    Args:
+        quantity: The quantity.
+        field: The target.
+        end: The component that is meant; empty: all.
+    """
+
     quantity: Quantity
     field: MeshField
     end: str
+
+    @classmethod
+    def find(cls, table: FieldTable, text: str) -> TargetQuantity:
+        """The quantity of this name.
+
+        Raises:
+            ValueError: If a name is not that of a quantity, or its field is no target of points or cells.
+        """
+        quantity, fields = Quantity.parse(text), {field.name: field for field in table.targets}
+        name, end = quantity.of_field(fields)
+        if name not in fields:
+            near = difflib.get_close_matches(name, fields, 1)
+            raise ValueError(
+                f"Expected a quantity of a target (got {text!r}; targets are "
+                f"{', '.join(map(repr, fields))}){f'; did you mean {near[0]!r}?' if near else ''}"
+            )
+        if fields[name].place == "mesh":
+            raise ValueError(
+                f"Expected a quantity of a field (got {text!r}, where {name!r} is a number of the whole mesh, "
+                f"whose errors are reported anyway); leave it out"
+            )
+        return cls(quantity, fields[name], end)
+
+    def functional(self, integrals: Integrals) -> Functional:
+        """What computes it from values ``[n, components]`` on a mesh."""
+        return integrals.functional(self.quantity, self.place, self.components, self.end)
+
+    @property
+    def place(self) -> Place:
+        """Where the values are."""
+        return "cell" if self.field.place == "cell" else "point"
 
     @property
     def components(self) -> int:
@@ -56,29 +96,13 @@ class Quantities:
 
     def __init__(self, table: FieldTable, texts: Sequence[str]) -> None:
         self.table = table
-        self.chosen = [self._find(Quantity.parse(text)) for text in texts]
+        self.chosen = [TargetQuantity.find(table, text) for text in texts]
         self.notes: dict[str, None] = {}
         self._last: tuple[Mesh, list[Functional]] | None = None
 
     def __bool__(self) -> bool:
         """Whether there are any."""
         return bool(self.chosen)
-
-    def _find(self, quantity: Quantity) -> _Chosen:
-        fields = {field.name: field for field in self.table.targets}
-        name, end = quantity.of_field(fields)
-        if name not in fields:
-            near = difflib.get_close_matches(name, fields, 1)
-            raise ValueError(
-                f"Expected a quantity of a target (got {quantity.text!r}; targets are "
-                f"{', '.join(map(repr, fields))}){f'; did you mean {near[0]!r}?' if near else ''}"
-            )
-        if fields[name].place == "mesh":
-            raise ValueError(
-                f"Expected a quantity of a field (got {quantity.text!r}, where {name!r} is a number of the whole mesh, "
-                f"whose errors are reported anyway); leave it out"
-            )
-        return _Chosen(quantity, fields[name], end)
 
     def of(self, mesh: Mesh, *values: Values) -> list[dict[str, Number]]:
         """The numbers by name, for values ``[m, channels]`` at the output points, or several steps of them.
@@ -117,9 +141,7 @@ class Quantities:
         names = [own.quantity.within for own in self.chosen if own.quantity.within]
         if self._last is None or not _is_same(self._last[0], mesh, names):
             integrals, found = Integrals(mesh), list[Functional]()
-            for own in self.chosen:
-                assert own.field.place != "mesh"
-                found.append(integrals.functional(own.quantity, own.field.place, own.components, own.end))
+            found.extend(own.functional(integrals) for own in self.chosen)
             self._last = mesh, found
             self.notes |= dict.fromkeys(
                 f"{own.quantity.text}: {note}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,8 +11,8 @@ from torch import Tensor
 from pitgeo.data.fields import FieldTable
 from pitgeo.geometry.integrals import Integrals
 from pitgeo.geometry.orders import Order
-from pitgeo.geometry.quantities import NEED_NORMALS, Quantity
-from pitgeo.geometry.weights import Floats, Place
+from pitgeo.geometry.weights import Floats
+from pitgeo.measures.quantities import TargetQuantity
 from pitgeo.mesh import Mesh
 
 
@@ -30,30 +29,18 @@ class NamedQuantity:
     """
 
     def __init__(self, table: FieldTable, mesh: Mesh, text: str) -> None:
-        self.text = text
-        fields = {field.name: field for field in table.targets}
         self.sign = -1.0 if text.startswith("-") else 1.0
         self.functional = None
-        whole = fields.get(text.removeprefix("-"))
-        if whole is not None and whole.place == "mesh" and whole.channels == 1:
-            self.field = whole
+        whole = [field for field in table.targets if field.name == text.removeprefix("-") and field.place == "mesh"]
+        if whole and whole[0].channels == 1:
+            self.field = whole[0]
             return
-        self.quantity = Quantity.parse(text)
-        name, self.end = self.quantity.of_field(fields)
-        if name not in fields or fields[name].place == "mesh":
-            near = difflib.get_close_matches(name, fields, 1)
-            raise ValueError(
-                f"Expected a quantity of a target (got {text!r}; targets are {', '.join(map(repr, fields))})"
-                f"{f'; did you mean {near[0]!r}?' if near and near[0] != name else ''}"
-            )
-        if self.quantity.operation == "p":
+        self.own = TargetQuantity.find(table, text)
+        if self.own.quantity.operation == "p":
             raise ValueError(f"Expected a quantity with a derivative (got the percentile {text!r}); take mean or peak")
-        self.field = fields[name]
-        self.place: Place = "cell" if self.field.place == "cell" else "point"
+        self.field = self.own.field
         self.integrals = Integrals(mesh)
-        has_directions = self.quantity.operation in NEED_NORMALS and not self.end
-        self.components = self.field.stored if has_directions else self.field.components  # a planar vector has three
-        self.functional = self.integrals.functional(self.quantity, self.place, self.components, self.end)
+        self.functional = self.own.functional(self.integrals)
         if len(self.functional.labels) > 1:
             raise ValueError(
                 f"Expected a quantity of one number (got {text!r}, of {len(self.functional.labels)}); name one, as "
@@ -70,7 +57,8 @@ class NamedQuantity:
             chosen = values[torch.from_numpy(self.functional.used)]
             chosen = chosen if column is None else chosen[:, column : column + 1]
             lengths = chosen[:, 0] if chosen.shape[1] == 1 else torch.linalg.vector_norm(chosen, dim=1)
-            return self.quantity.sign * (lengths.max() if self.quantity.operation == "peak" else lengths.min())
+            quantity = self.own.quantity
+            return quantity.sign * (lengths.max() if quantity.operation == "peak" else lengths.min())
         entries = self.functional.matrix.tocoo()
         flat = self._padded(values).reshape(-1)[torch.from_numpy(entries.col.astype(np.int64))]
         return (torch.from_numpy(entries.data) * flat.double()).sum()
@@ -80,9 +68,9 @@ class NamedQuantity:
         if self.functional is None:
             return 0.0
         values = self._padded(fields[self.field.name].detach()).double().numpy()
-        slopes: Floats = self.integrals.slope_by_points(self.quantity, values, self.place, self.end)[0]
+        slopes: Floats = self.integrals.slope_by_points(self.own.quantity, values, self.own.place, self.own.end)[0]
         return slopes
 
     def _padded(self, values: Tensor) -> Tensor:
         """Values with the third component, of zeros, that vectors of a plane have in the file."""
-        return torch.nn.functional.pad(values, (0, self.components - values.shape[1]))
+        return torch.nn.functional.pad(values, (0, self.own.components - values.shape[1]))
