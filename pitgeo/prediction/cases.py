@@ -34,30 +34,47 @@ def measure_all(
         ValueError: If a mesh cannot be read, is refused, or lacks an input or every target.
     """
     predictor.check_space()
-    entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
-    files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
-    if files and len(files) < len(entries):
-        raise ValueError("Expected 'meshes' to be files or meshes in memory (got both); evaluate them separately")
-    cases: Sequence[Any] = find_files(files, "'meshes'") if files else sample_meshes(entries)
-    if is_calibration and files:
-        _check_held_out(predictor, cases)
-    if files and (parameters is None or isinstance(parameters, (str, Path))):
-        by_file = predictor.file_parameters(cases, parameters)
-        parameters = [by_file[file] for file in cases]
+    cases = cases_of(predictor, meshes, parameters, "'meshes'")
+    if is_calibration:
+        _check_held_out(predictor, [case for case, _ in cases if isinstance(case, Path)])
     measures = predictor.measures()
     with predictor.doubts.summed_up():
-        for case, own in zip(cases, numbers_of(cases, parameters), strict=True):
-            before = len(measures.names)
+        for case, own in cases:
+            before, is_file = len(measures.names), isinstance(case, Path)
             if predictor.is_one_step:
                 measure_series(predictor, case, own, measures)
             else:
-                predictor.predict_and_measure(read(case) if files else case, own, measures, scores)
+                predictor.predict_and_measure(read(case) if is_file else case, own, measures, scores)
             if len(measures.names) == before:
                 raise ValueError(
-                    f"{case if files else case.path or 'a mesh'}: Expected the truth of a target, of "
+                    f"{case if is_file else case.path or 'a mesh'}: Expected the truth of a target, of "
                     f"{', '.join(predictor.targets)} (got none); leave it out, or predict it without errors"
                 )
     return measures
+
+
+def cases_of(predictor: MeshPredictor, meshes: Any, parameters: Any, key: str) -> list[tuple[Any, Mapping[str, float]]]:
+    """Files or meshes in memory, each with the numbers that it lacks.
+
+    Args:
+        predictor: The model or ensemble.
+        meshes: A file, a pattern, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; or a list.
+        parameters: A table of the files, a dictionary for all, or a list of them.
+        key: What the meshes are called in messages.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If there are both files and meshes, or numbers do not belong to the meshes.
+    """
+    entries = list(meshes) if isinstance(meshes, (list, tuple)) else [meshes]
+    files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
+    if files and len(files) < len(entries):
+        raise ValueError(f"Expected {key} to be files or meshes in memory (got both); give them separately")
+    cases: Sequence[Any] = find_files(files, key) if files else sample_meshes(entries)
+    if files and (parameters is None or isinstance(parameters, (str, Path))):
+        by_file = predictor.file_parameters(cases, parameters)
+        parameters = [by_file[file] for file in cases]
+    return list(zip(cases, numbers_of(cases, parameters), strict=True))
 
 
 def _check_held_out(predictor: MeshPredictor, files: Sequence[Path]) -> None:

@@ -17,13 +17,11 @@ from scipy.spatial.distance import cdist
 from pitgeo.data import PointData
 from pitgeo.data.fields.mesh_case import MeshCase, descriptor_sizes
 from pitgeo.data.fields.reading import Floats
-from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.geometry.shape import count
 from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh
-from pitgeo.mesh.in_memory import sample_meshes
 from pitgeo.mesh.reading import read
-from pitgeo.prediction.cases import numbers_of
+from pitgeo.prediction.cases import cases_of
 from pitgeo.prediction.ensemble import Ensemble, Moments
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy
@@ -110,19 +108,20 @@ def choose(
             f"Expected an ensemble, whose members disagree on {quantity!r} (got the single model {predictor.path}); "
             f"train one with 'members', or leave the quantity out"
         )
-    cases = _cases(predictor, pool, parameters, "'pool'")
+    cases = cases_of(predictor, pool, parameters, "'pool'")
     if not 1 <= number <= len(cases):
         raise ValueError(f"Expected 'number' to be from 1 to the {len(cases)} meshes of the pool (got {number})")
-    known = _training(predictor) if training is None else _cases(predictor, training, None, "'training'")
+    known = _training(predictor) if training is None else cases_of(predictor, training, None, "'training'")
     given = _default(predictor) if describe is None else describe
     spreads, names, rows = np.ones(len(cases)), list[str](), list[Sequence[float]]()
     with predictor.doubts.summed_up():
         for place, (case, numbers) in enumerate(progress(cases)):
             mesh = read(case) if isinstance(case, Path) else case
             inputs = predictor.table.read(mesh, numbers)
-            predictor.doubts.say(mesh, predictor.doubts.of_case(predictor.doubts.case(mesh, inputs)))
+            own = MeshCase.of(predictor.table, mesh, inputs)
+            predictor.doubts.say(mesh, predictor.doubts.of_case(own))
             names.append(str(case) if isinstance(case, Path) else str(mesh.path or f"mesh {place}"))
-            rows.append(given(mesh, numbers))
+            rows.append(_row(own) if describe is None else describe(mesh, numbers))
             if isinstance(predictor, Ensemble):
                 spreads[place] = _spread(predictor, mesh, predictor.table.mesh_sample(mesh, numbers, inputs), quantity)
                 if not np.isfinite(spreads[place]):
@@ -206,19 +205,6 @@ def write(chosen: Sequence[Chosen], output: Path, values: Mapping[str, NDArray[n
     return output
 
 
-def _cases(predictor: MeshPredictor, given: Sequence[Any], parameters: Any, key: str) -> list[tuple[Any, Any]]:
-    """Files or meshes, each with its numbers."""
-    entries = list(given) if isinstance(given, (list, tuple)) else [given]
-    files = [str(entry) for entry in entries if isinstance(entry, (str, Path))]
-    if files and len(files) < len(entries):
-        raise ValueError(f"Expected {key} to be files or meshes in memory (got both)")
-    cases: Sequence[Any] = find_files(files, key) if files else sample_meshes(entries)
-    if files and (parameters is None or isinstance(parameters, (str, Path))):
-        by_file = predictor.file_parameters(cases, parameters)
-        parameters = [by_file[file] for file in cases]
-    return list(zip(cases, numbers_of(cases, parameters), strict=True))
-
-
 def _training(predictor: MeshPredictor) -> list[tuple[Any, Any]]:
     samples = predictor.data_options.split_samples("train", False)
     names = [samples.name(place) for place in range(len(samples))]
@@ -232,10 +218,13 @@ def _training(predictor: MeshPredictor) -> list[tuple[Any, Any]]:
 
 def _default(predictor: MeshPredictor) -> Describe:
     def describe(mesh: Mesh, numbers: Mapping[str, float]) -> Sequence[float]:
-        case = MeshCase.of(predictor.table, mesh, predictor.table.read(mesh, numbers))
-        return (*case.shape, *case.inputs)
+        return _row(MeshCase.of(predictor.table, mesh, predictor.table.read(mesh, numbers)))
 
     return describe
+
+
+def _row(case: MeshCase) -> Sequence[float]:
+    return (*case.shape, *case.inputs)
 
 
 def _sizes(predictor: MeshPredictor, values: Floats) -> Floats:
