@@ -6,11 +6,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     PositiveInt,
     ValidationError,
@@ -20,7 +19,10 @@ from pydantic import (
     model_validator,
 )
 
+from pitgeo.config.losses import LOSSES, LossName
 from pitgeo.config.messages import messages
+from pitgeo.config.scaling import ScalingConfig
+from pitgeo.config.table import Table
 from pitgeo.config.toml import ConfigError, put_override, read_toml, toml_text
 from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.datasets import DATASETS
@@ -32,11 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Choice(_Table):
+class Choice(Table):
     """A name from a registry, and a table of options for every name in it."""
 
     name: str
@@ -47,43 +45,7 @@ class Choice(_Table):
         return getattr(self, self.name)
 
 
-class ScalingConfig(_Table):
-    """What is brought to unit size: the positions, the input values, the targets.
-
-    ``"channel"`` has one mean and scale for all points, ``"point"`` one for every point of a mesh that all share.
-    ``log`` names the inputs and targets, all positive, whose logarithm is scaled.
-    """
-
-    box: Literal["none", "unit"] = "none"
-    inputs: Literal["none", "channel", "point"] = "none"
-    targets: Literal["none", "channel", "point"] = "channel"
-    log: tuple[str, ...] = ()
-
-
-class Loss(NamedTuple):
-    """What the error of a sample and channel is, and what it is divided by.
-
-    Args:
-        norm: The norm of the error.
-        by_variation: Whether it is divided by the channel's variation on the training set
-            (:mod:`pitgeo.measures.reference`), in place of the norm of the target itself. That is a root mean square,
-            so the norm must be 2. It is one number a target channel, so there are no windows of a series.
-    """
-
-    norm: Literal[1, 2]
-    by_variation: bool = False
-
-
-LOSSES = {"relative_l2": Loss(2), "relative_l1": Loss(1), "variation_l2": Loss(2, by_variation=True)}
-"""Losses by their names; the validation error, which decides which checkpoint is ``best.ckpt``, is the same."""
-
-if TYPE_CHECKING:
-    LossName = str
-else:
-    LossName = Literal[tuple(LOSSES)]
-
-
-class TrainingConfig(_Table):
+class TrainingConfig(Table):
     """How the weights are found.
 
     ``loss`` is relative to the norm of each target, or, ``variation_l2``, to the variation of its channel on the
@@ -130,7 +92,7 @@ class TrainingConfig(_Table):
         return LOSSES[self.loss].norm
 
 
-class EvaluationConfig(_Table):
+class EvaluationConfig(Table):
     """What is reported beside the errors of the targets.
 
     ``quantities`` are numbers of the targets on each mesh, ``"force:pressure@wall"``
@@ -150,7 +112,7 @@ class EvaluationConfig(_Table):
         return value
 
 
-class RunConfig(_Table):
+class RunConfig(Table):
     """Everything that makes a run.
 
     ``data`` and ``model`` name an entry of :data:`pitgeo.datasets.DATASETS` and :data:`pitgeo.models.MODELS`; every
@@ -173,10 +135,18 @@ class RunConfig(_Table):
                 f"Expected scaling.inputs and scaling.targets of 'none' or 'channel' with a grading, which moves the "
                 f"points (got {scalings[0]!r} and {scalings[1]!r})"
             )
-        is_scaled = scalings != ("none", "none")
+        is_scaled = scalings != ("none", "none") or bool(self.scaling.reference)
         rollout = getattr(self.data.options, "rollout", 1)
         if rollout > 1 and is_scaled:
-            raise ValueError("Expected scaling.inputs and scaling.targets = 'none' where predictions become inputs")
+            raise ValueError(
+                "Expected scaling.inputs and scaling.targets = 'none', and no scaling.reference, where predictions "
+                "become inputs"
+            )
+        if self.scaling.reference and self.model.options.is_closed:
+            raise ValueError(
+                f"Expected no scaling.reference with model.name = {self.model.name!r}, which scales by itself (got "
+                f"{', '.join(self.scaling.reference)}); leave it out"
+            )
         window = self.training.window
         if window and rollout == 1:
             raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -94,8 +95,13 @@ def _split(override: str, option: str) -> tuple[str, Any]:
 def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
     values = {key: value for key, value in table.items() if not isinstance(value, Mapping) and value is not None}
     if path and (values or not table):
-        lines += ["", f"[{'.'.join(path)}]"]
-    lines += [f"{key} = {toml_value(value)}" for key, value in values.items()]
+        lines += ["", f"[{'.'.join(map(_key, path))}]"]
+    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in values.items()]
     for key, value in table.items():
         if isinstance(value, Mapping):
             _write(value, (*path, key), lines)
+
+
+def _key(name: str) -> str:
+    """A key: in quotes, unless it is of letters, digits, ``-`` and ``_``."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)

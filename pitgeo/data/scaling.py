@@ -144,15 +144,24 @@ class Scaling(nn.Module):
         std = torch.where(std > CONSTANT * sums.size, std, torch.ones_like(std))
         return cls(sums.mean.float(), std.float(), (), logs)
 
-    def scale(self, x: Tensor, grid: tuple[int, ...] | None = None, batch: Tensor | None = None) -> Tensor:
+    def scale(
+        self,
+        x: Tensor,
+        grid: tuple[int, ...] | None = None,
+        batch: Tensor | None = None,
+        reference: Tensor | None = None,
+    ) -> Tensor:
         """From physical units to the model's.
 
         Args:
             x: The field.
             grid: Grid of the points, if it may differ from that of the scaling.
             batch: The sample of every row of a field ``[N, K]``, if it has several samples one after another.
+            reference: What the field is divided by first, of a shape that goes with it
+                (:mod:`pitgeo.data.reference_quantities`); ``None`` for nothing.
         """
         mean, std = self._at(x, grid, batch)
+        x = x if reference is None else x / reference
         if self.has_logs:
             x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
         scaled = (x - mean) / std
@@ -164,6 +173,7 @@ class Scaling(nn.Module):
         grid: tuple[int, ...] | None = None,
         batch: Tensor | None = None,
         some: tuple[Tensor, int] | None = None,
+        reference: Tensor | None = None,
     ) -> Tensor:
         """From the model's units to physical ones.
 
@@ -172,6 +182,7 @@ class Scaling(nn.Module):
             grid: Grid of the points, if it may differ from that of the scaling.
             batch: As for :meth:`scale`, for all points.
             some: Numbers ``[m]`` of the points of ``x``, and the number of all points; ``None`` if ``x`` has all.
+            reference: What the field was divided by, at the points of ``x``; ``None`` for nothing.
         """
         if some is None:
             mean, std = self._at(x, grid, batch)
@@ -180,7 +191,8 @@ class Scaling(nn.Module):
             mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid, batch)
             mean, std = (part if part.dim() == 1 else part[rows] for part in (mean, std))
         x = x * std + mean
-        return torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
+        x = torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
+        return x if reference is None else x * reference
 
     def forward(self, x: Tensor) -> Tensor:
         """The result of :meth:`scale`."""

@@ -11,6 +11,7 @@ from pitgeo.measures.measures import Measures
 from pitgeo.mesh.in_memory import sample_meshes
 from pitgeo.mesh.reading import read
 from pitgeo.prediction.bounds import Scores
+from pitgeo.prediction.guards import check_space
 from pitgeo.prediction.roll_out import measure_series
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def measure_all(
         FileNotFoundError: If there is no such file.
         ValueError: If a mesh cannot be read, is refused, or lacks an input or every target.
     """
-    predictor.check_space()
+    check_space(predictor)
     cases = cases_of(predictor, meshes, parameters, "'meshes'")
     if is_calibration:
         _check_held_out(predictor, [case for case, _ in cases if isinstance(case, Path)])

@@ -34,7 +34,7 @@ from pitgeo.geometry.regions import surface_of
 from pitgeo.graphs.trees import kd_tree
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
-from pitgeo.prediction.many import check_states
+from pitgeo.prediction.guards import check_states
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy, Number, numbers
 
@@ -106,6 +106,7 @@ def sensitivity(
     case = predictor.doubts.case(study.mesh, study.inputs)
     predictor.doubts.say(study.mesh, predictor.doubts.of_case(case))
     predictor.check_logs(study.sample)
+    predictor.check_references(study.sample, mesh.where)
     values = torch.from_numpy(study.values).requires_grad_()
     leaves = {name: study.sample.x[:, table.channels(name)].double().requires_grad_() for name in fields if name in to}
     points = torch.from_numpy(mesh.points).requires_grad_()

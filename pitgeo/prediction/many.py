@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pitgeo.data import PointData
 from pitgeo.mesh import Mesh
+from pitgeo.prediction.guards import check_states
 from pitgeo.prediction.study import MeshStudy
 
 if TYPE_CHECKING:
@@ -33,28 +34,16 @@ def study_of(
     if not values:
         raise ValueError("Expected values of at least one number of the mesh (got none); name one that varies")
     study = MeshStudy(predictor.table, mesh, values, parameters)
+    sizes = _input_sizes(predictor, study)
     varied = {f"input {field.name}" for number in study.numbers for field, _, _ in number.fields}
     varied.add("combination")  # of the first values alone
     case = predictor.doubts.case(study.mesh, study.inputs)
     notes = [note for note in predictor.doubts.of_case(case) if note.kind not in varied]
-    predictor.doubts.say(study.mesh, [*notes, *study.outside(predictor.doubts.ranges, predictor.doubts.margin)])
+    notes += study.outside(predictor.doubts.ranges, predictor.doubts.margin, sizes)
+    predictor.doubts.say(study.mesh, notes)
     if predictor.config.scaling.box == "none":
         predictor.table.warn_of_loss(study.mesh)
     return study
-
-
-def check_states(predictor: MeshPredictor) -> None:
-    """Refuse models whose predictions are not functions of a mesh and its numbers alone.
-
-    Raises:
-        ValueError: If the model was trained on a reference grid, or on time series.
-    """
-    predictor.check_space()
-    if predictor.is_one_step:
-        raise ValueError(
-            f"Expected a model of single states to vary the numbers of a mesh (got {predictor.path}, of time series); "
-            f"predict files that hold the numbers"
-        )
 
 
 def predictions(
@@ -63,9 +52,7 @@ def predictions(
     progress: Callable[[Sequence[slice]], Iterable[slice]] = iter,
 ) -> Iterator[tuple[slice, dict[str, NDArray[np.float32]]]]:
     """The predictions of a study, some after others, as :meth:`MeshPredictor.predict_many` has them."""
-    points = max(len(study.sample.pos), len(study.sample.points("output")[0]))
-    size = max(1, CHUNK // points)
-    rows = [slice(start, min(start + size, len(study))) for start in range(0, len(study), size)]
+    rows = batches(study)
     predicted = predictor.many(study.sample, (study.batch(part) for part in rows))
     for part in progress(rows):
         split = {ending: study.split(batch) for ending, batch in next(predicted).items()}
@@ -73,6 +60,21 @@ def predictions(
             found = predictor.bounds.of(predictor.table, split["_prediction"], split.get("_spread"), predictor.level)
             split["_bound"] = {name: width for name, width in found.items() if name in split["_prediction"]}
         yield part, {f"{name}{ending}": column for ending, own in split.items() for name, column in own.items()}
+
+
+def _input_sizes(predictor: MeshPredictor, study: MeshStudy) -> NDArray[np.float32] | None:
+    """What every input channel is divided by in every prediction, ``[S, C]``; ``None`` for nothing."""
+    if predictor.references is None:
+        return None
+    parts = (with_inputs(study.sample, study.batch(rows)) for rows in batches(study))
+    return np.concatenate([predictor.references.sizes(part, study.mesh.where).inputs.numpy() for part in parts])
+
+
+def batches(study: MeshStudy) -> list[slice]:
+    """Parts of a study that are predicted at a time."""
+    points = max(len(study.sample.pos), len(study.sample.points("output")[0]))
+    size = max(1, CHUNK // points)
+    return [slice(start, min(start + size, len(study))) for start in range(0, len(study), size)]
 
 
 def with_inputs(sample: PointData, x: Tensor) -> PointData:

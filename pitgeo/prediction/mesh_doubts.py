@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,12 +16,14 @@ from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_case import MeshCase, descriptor_sizes
 from pitgeo.data.fields.mesh_sizes import MeshSizes, units_hint
 from pitgeo.data.fields.reading import Floats
+from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.samples import Samples
 from pitgeo.geometry.shape import count
 from pitgeo.mesh import Mesh, Note, summary
 from pitgeo.mesh.step_numbers import step_range
 from pitgeo.prediction.novelty import LEAST, MARGIN, RARE, Novelty
 from pitgeo.prediction.trust import Trust
+from pitgeo.training.metadata import references_of
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class MeshDoubts:
 
     def __init__(self, table: FieldTable, facts: Mapping[str, Any]) -> None:
         self.table = table
+        self.references = references_of(facts)
         self.ranges: Sequence[tuple[float, float]] | None = facts.get("ranges")
         self.sizes = None if facts.get("meshes") is None else MeshSizes.parse(facts["meshes"])
         stored = facts.get("descriptors") or {}
@@ -66,8 +69,12 @@ class MeshDoubts:
         return min((novelty.margin for novelty in self.novelties.values()), default=MARGIN)
 
     def case(self, mesh: Mesh, inputs: Floats) -> MeshCase:
-        """A mesh as the numbers that are compared; ``inputs`` are the result of :meth:`FieldTable.read` for it."""
-        return MeshCase.of(self.table, mesh, inputs, has_shape="shape" in self.novelties)
+        """A mesh as the numbers that are compared; ``inputs`` are the result of :meth:`FieldTable.read` for it.
+
+        Inputs are divided by their references.
+        """
+        case = MeshCase.of(self.table, mesh, inputs, has_shape="shape" in self.novelties)
+        return case if self.references is None else self.references.case(case, mesh.where)
 
     def of_case(self, case: MeshCase) -> list[Note]:
         """A note for everything that puts a mesh outside of the training set.
@@ -110,9 +117,12 @@ class MeshDoubts:
         fields = [field for field in self.table.inputs for _ in range(field.stored)]
         ends = zip(case.low, case.high, strict=True)
         for field, (least, most), (low, high) in zip(fields, ends, self.ranges or (), strict=self.ranges is not None):
-            margin = share * (high - low) + (0.0 if share else ROUNDING * max(abs(low), abs(high)))
+            is_rounded = not share or self.references is not None
+            margin = share * (high - low) + ROUNDING * max(abs(low), abs(high)) * is_rounded
             if least < low - margin or most > high + margin:
+                formula = None if self.references is None else self.references.formulas.get(field.name)
                 hint = "" if field.is_geometry or not share else units_hint((least, most), (low, high))
+                hint = hint if formula is None else f" (divided by {formula.text})"
                 own = f"is {least:.4g}" if least == most else f"runs from {least:.4g} to {most:.4g}"
                 text = f"{field.name!r} {own}, outside of the {low:.4g} to {high:.4g} of the training set{hint}{DO_NOT}"
                 notes[Note(f"{'geometry' if field.is_geometry else 'input'} {field.name}", text)] = None
@@ -175,13 +185,28 @@ def _novelty(values: Floats, kind: str, table: FieldTable) -> Novelty:
     return Novelty(values, descriptor_sizes(np.asarray(values, np.float64), own))
 
 
-def training_descriptors(samples: Samples) -> dict[str, Tensor] | None:
+def training_ranges(samples: Samples, references: ReferenceQuantities | None) -> list[tuple[float, float]] | None:
+    """Smallest and largest value of every input number, divided by its reference; ``None`` where they are not known."""
+    if references is None or samples.case(0) is None:
+        return samples.ranges()
+    cases = [_divided(samples, number, references) for number in range(len(samples))]
+    low, high = np.min([case.low for case in cases], 0), np.max([case.high for case in cases], 0)
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def training_descriptors(samples: Samples, references: ReferenceQuantities | None) -> dict[str, Tensor] | None:
     """Descriptors of evenly chosen training samples, for a checkpoint; ``None`` where they are not known."""
     first = samples.case(0)
     if first is None:
         return None
     most = max(LEAST, MOST_VALUES // max(1, len(first.inputs) + len(first.shape)))
     chosen = min(len(samples), MOST_SAMPLES, most)
-    cases = [samples.case(number * len(samples) // chosen) for number in range(chosen)]
+    cases = [_divided(samples, number * len(samples) // chosen, references) for number in range(chosen)]
     parts = {kind: [getattr(case, name) for case in cases] for kind, name in KINDS.items()}
     return {kind: torch.tensor(rows, dtype=torch.float32) for kind, rows in parts.items() if rows[0]}
+
+
+def _divided(samples: Samples, number: int, references: ReferenceQuantities | None) -> MeshCase:
+    """A training sample as the numbers that are compared."""
+    case, name = cast(MeshCase, samples.case(number)), samples.name(number)
+    return case if references is None else references.case(case, "" if name is None else f"{name}: ")

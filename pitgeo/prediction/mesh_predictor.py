@@ -17,6 +17,7 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.reading import Floats
+from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.datasets.folder.parameters import new_parameters
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.measures.reference import Reference
@@ -24,6 +25,7 @@ from pitgeo.mesh import Mesh
 from pitgeo.mesh.in_memory import as_mesh, sample_meshes
 from pitgeo.prediction.bounds import STORED, Bounds, Scores, store_bounds, stored_bounds, typical_sizes
 from pitgeo.prediction.cases import measure_all
+from pitgeo.prediction.guards import check_space
 from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
 from pitgeo.prediction.mesh_errors import add_mesh
@@ -51,6 +53,7 @@ class MeshPredictor(ABC):
         self.path = path
         self.table = FieldTable.parse(facts["table"])
         self.targets: tuple[str, ...] = self.table.target_labels
+        self.references = ReferenceQuantities.of(config.scaling.reference, self.table)
         self.doubts = MeshDoubts(self.table, facts)
         self.bounds = stored_bounds(facts.get(STORED), path)
 
@@ -193,7 +196,7 @@ class MeshPredictor(ABC):
         scores: Scores | None = None,
     ) -> Mesh:
         """The result of :meth:`predict_mesh` for one mesh; if it has the truth, errors are added to the collections."""
-        self.check_space()
+        check_space(self)
         sample = self.sample(mesh, parameters)
         predicted = {ending: values.double().numpy() for ending, values in self.fields(sample).items()}
         truth = self.table.truth(mesh, parameters)
@@ -233,15 +236,6 @@ class MeshPredictor(ABC):
             "cases": measures.cases(),
             **measures.quantities.result(),
         }
-
-    def check_space(self) -> None:
-        """Refuse meshes for a model that was trained on a reference grid."""
-        if not self.config.data.options.is_in_space:
-            raise ValueError(
-                f"Expected a model whose positions are those of a mesh file (got {self.path}, trained on a reference "
-                f"grid, whose points a file does not give); train with data.{self.config.data.name}.positions = "
-                f"'physical'"
-            )
 
     def store_bounds(self) -> None:
         """Write the bounds into the file that the predictor was loaded from, which is replaced whole or not at all.
@@ -284,7 +278,14 @@ class MeshPredictor(ABC):
         self.doubts.say(mesh, notes, self.doubts.trust(case, notes))
         if self.config.scaling.box == "none":  # with a unit box, a mesh may lie anywhere
             self.table.warn_of_loss(mesh)
-        return self.table.mesh_sample(mesh, parameters, inputs)
+        sample = self.table.mesh_sample(mesh, parameters, inputs)
+        self.check_references(sample, mesh.where)
+        return sample
+
+    def check_references(self, sample: PointData, where: str) -> None:
+        """Refuse numbers for which a reference quantity is not positive."""
+        if self.references is not None:
+            self.references.sizes(sample, where)
 
     def with_fields(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
         """The mesh with fields from values ``[m, channels]``, and with errors; without a truth, without its targets."""

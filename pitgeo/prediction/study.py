@@ -131,14 +131,25 @@ class MeshStudy:
                 x[..., channel : channel + len(field.categories)] = hot[:, None, :].to(x)
         return x
 
-    def outside(self, ranges: Sequence[tuple[float, float]] | None, margin: float) -> list[Note]:
-        """A note for every number some of whose values leave the range of the training set by more than a share."""
+    def outside(
+        self, ranges: Sequence[tuple[float, float]] | None, margin: float, sizes: NDArray[Any] | None = None
+    ) -> list[Note]:
+        """A note for every number some of whose values leave the range of the training set by more than a share.
+
+        Args:
+            ranges: Smallest and largest value of every input number in training, divided by its reference.
+            margin: The share of the range.
+            sizes: The references of every prediction and input channel, ``[S, C]``; ``None`` without any.
+        """
         notes = []
         for number, column in zip(self.numbers, self.values.T, strict=True):
             if ranges is None or number.fields[0][0].categories is not None:
                 continue
             low, high = ranges[number.columns[0]]
             beyond = margin * (high - low)
+            if sizes is not None:
+                column = column / sizes[:, number.fields[0][2] + number.component]
+                beyond += 1e-6 * max(abs(low), abs(high))  # a quotient is rounded
             far = int(((column < low - beyond) | (column > high + beyond)).sum())
             if far:
                 text = (

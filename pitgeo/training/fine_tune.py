@@ -45,6 +45,15 @@ def start_from(module: OperatorModule, checkpoint: dict[str, Any], path: Path) -
             f"Expected {path} to be trained with scaling.inputs and scaling.targets = 'none', as predictions become "
             f"inputs (got others); train such a run first"
         )
+    references = [one.get("config", {}).get("scaling", {}).get("reference", {}) for one in (metadata, module.metadata)]
+    names = ({field.name for field in (*table.inputs, *table.targets)} for table in (old, new))
+    for name in sorted(set.intersection(*names)):
+        was, now = (texts.get(name) for texts in references)
+        if was != now:
+            raise ValueError(
+                f"Expected scaling.reference.{name} = {was!r}, as in {path} (got {now!r}); change it, or leave out "
+                f"training.start_from"
+            )
     axes = [f"position {axis}" for axis in range(new.dimension)]
     labels = [*old.input_labels], [*new.input_labels]
     targets = _pairs(old.target_labels, new.target_labels)

@@ -10,14 +10,16 @@ import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
-from pitgeo.config.config import LOSSES, TrainingConfig
+from pitgeo.config.config import TrainingConfig
+from pitgeo.config.losses import LOSSES
 from pitgeo.data import PointData
-from pitgeo.data.fields import FieldTable
+from pitgeo.data.reference_quantities import sizes_at
 from pitgeo.data.scaling import Scaling
 from pitgeo.measures.reference import Reference
 from pitgeo.measures.relative_error import ErrorSizes
 from pitgeo.nn import project_
 from pitgeo.nn.dense import with_layouts
+from pitgeo.training.metadata import groups_of, references_of
 from pitgeo.training.nonfinite import NonFiniteError, check_loss, flaw
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
@@ -44,7 +46,8 @@ class OperatorModule(LightningModule):
         targets: Scaling of the targets; the model's output is unscaled with it.
         training: Loss, optimiser and schedule.
         steps: Steps of the whole run, which the schedule spans.
-        metadata: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects.
+        metadata: What a checkpoint says about itself under the key ``"pitgeo"``; tensors and plain objects. Its
+            configuration names the reference quantities.
         control: What the model corrects: takes the same samples, with their values in physical units, and gives values
             ``[M, K]`` that are added. What the model adds counts by ``share``, 1 in training; validation chooses it
             between 0 and 1, so that its samples are never predicted worse than by the control.
@@ -82,7 +85,8 @@ class OperatorModule(LightningModule):
         self.training_config = training
         self.steps = steps
         self.metadata = metadata or {}
-        self.groups = _groups(self.metadata)
+        self.references = references_of(self.metadata)
+        self.groups = groups_of(self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.variation = self._variation()
         self.control = control
@@ -105,13 +109,14 @@ class OperatorModule(LightningModule):
         base = self._base(data, rows)
         data = copy.copy(data)
         grid = data.common_grid
-        data.x = self.input_scaling.scale(data.x, grid, data.points("input")[1])
+        given, wanted = sizes_at(self.references, data, rows, not (self.training and data.x.is_cuda))
+        data.x = self.input_scaling.scale(data.x, grid, data.points("input")[1], given)
         values = (model or self.model)(data) if rows is None else self.model(data, rows)
         values = values if values.dtype == torch.float64 else values.float()
         pos, batch = data.points("output")
         some = None if rows is None else (rows, len(pos))
         if data.get("window") is None:  # else they are not scaled, see __init__
-            values = self.target_scaling.unscale(values, grid, batch, some)
+            values = self.target_scaling.unscale(values, grid, batch, some, wanted)
         if base is not None:
             values = base + (values if self.training else self.share * values)
         return values if len(self.sizes) == 0 else averaged(values, data, len(self.sizes), rows)
@@ -282,11 +287,3 @@ class OperatorModule(LightningModule):
         """Typical size of every channel, to which errors of samples at rest are relative; ``None`` if none is known."""
         sizes = self.metadata.get("typical")
         return None if sizes is None else torch.tensor(sizes, dtype=torch.float64)  # on the CPU, as batches are
-
-
-def _groups(metadata: dict[str, Any]) -> tuple[int, ...] | None:
-    """Channels of every target; ``None`` where no target is a vector, or the metadata does not say."""
-    if "table" not in metadata:
-        return None
-    channels = tuple(field.channels for field in FieldTable.parse(metadata["table"]).targets)
-    return channels if max(channels) > 1 else None

@@ -23,6 +23,7 @@ from pitgeo.mesh import Mesh
 from pitgeo.mesh.reading import read
 from pitgeo.prediction.cases import cases_of
 from pitgeo.prediction.ensemble import Ensemble, Moments
+from pitgeo.prediction.guards import check_space
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.study import MeshStudy
 from pitgeo.system.atomic_files import write_atomic
@@ -100,7 +101,7 @@ def choose(
         Gonzalez, "Clustering to minimize the maximum intercluster distance", 1985, without the spread; as active
         learning: Sener and Savarese, "Active Learning for Convolutional Neural Networks: A Core-Set Approach", 2018.
     """
-    predictor.check_space()
+    check_space(predictor)
     if predictor.is_one_step:
         raise ValueError(f"Expected a model of single states to choose meshes by (got {predictor.path}, of series)")
     if quantity and not isinstance(predictor, Ensemble):
@@ -186,7 +187,7 @@ def with_values(
     Raises:
         ValueError: If the model takes no such number, or the mesh lacks an input.
     """
-    predictor.check_space()
+    check_space(predictor)
     study = MeshStudy(predictor.table, mesh, values, parameters)
     return [study.with_values(row, parameters) for row in range(len(study))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_field import own_number
+from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import CONSTANT, Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
@@ -28,21 +29,26 @@ def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> tupl
         ValueError: If the configuration asks for what the samples do not allow; the message names it.
     """
     kinds, logs = config.scaling, _logs(config, table)
+    references = ReferenceQuantities.of(kinds.reference, table)
+    _check_references(samples, references)
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
-    inputs = _scaling(samples, "x", kinds.inputs, logs[0])
+    inputs = _scaling(samples, "x", kinds.inputs, logs[0], references)
     if kinds.inputs == "channel":
-        inputs = _with_local(inputs, samples, table)
-    targets = _scaling(samples, "y", kinds.targets, logs[1])
+        inputs = _with_local(inputs, samples, table, references)
+    targets = _scaling(samples, "y", kinds.targets, logs[1], references)
     return inputs, targets, _sizes(samples, table.scalars)
 
 
 def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> None:
-    """Refuse inputs that have no logarithm before training, not where they are first evaluated.
+    """Refuse inputs that have no logarithm, or reference, before training, not where they are first evaluated.
 
     Raises:
-        ValueError: If one whose logarithm is scaled is not positive in a validation or test sample.
+        ValueError: If one whose logarithm is scaled, or a reference, is not positive in a validation or test sample.
     """
+    if (references := ReferenceQuantities.of(config.scaling.reference, table)) is not None:
+        for samples in (held_out, config.data.options.test_samples()):
+            _check_references(samples, references)
     names = [field.name for field in table.inputs for _ in range(field.stored)]
     if not {*names} & {*config.scaling.log}:
         return
@@ -56,22 +62,40 @@ def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> N
                 )
 
 
+def _check_references(samples: Samples, references: ReferenceQuantities | None) -> None:
+    """Name the sample and the field whose reference is not positive."""
+    for number, sample in enumerate(() if references is None else samples):
+        name = samples.name(number)
+        cast(ReferenceQuantities, references).sizes(sample, "" if name is None else f"{name}: ")
+
+
+def _divided(sample: PointData, key: Literal["x", "y"], references: ReferenceQuantities | None) -> Tensor:
+    """Values of a sample divided by their references."""
+    return cast(Tensor, sample[key]) if references is None else references.divided(sample, key)
+
+
 def _scaling(
-    samples: Sequence[PointData], key: Literal["x", "y"], kind: Literal["none", "channel", "point"], logs: list[int]
+    samples: Sequence[PointData],
+    key: Literal["x", "y"],
+    kind: Literal["none", "channel", "point"],
+    logs: list[int],
+    references: ReferenceQuantities | None,
 ) -> Scaling:
     name = {"x": "inputs", "y": "targets"}[key]
     if kind != "point":
         if any("y_mask" in sample for sample in samples[:1]) and key == "y":
-            return _masked_scaling(samples, kind, logs)
-        return Scaling.fit((sample[key] for sample in samples), kind, logs)
+            return _masked_scaling(samples, kind, logs, references)
+        return Scaling.fit((_divided(sample, key, references) for sample in samples), kind, logs)
     if not isinstance(samples, SharedMesh):
         raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' where meshes differ (got 'point')")
     if logs:
         raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' with scaling.log (got 'point')")
-    return Scaling.fit_points(getattr(samples, key), samples.grid)
+    return Scaling.fit_points(_divided(samples.batch(range(len(samples))), key, references), samples.grid)
 
 
-def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable) -> Scaling:
+def _with_local(
+    scaling: Scaling, samples: Sequence[PointData], table: FieldTable, references: ReferenceQuantities | None
+) -> Scaling:
     """The scaling, with numbers in a set by their own mean and spread; zero, where there is none, stays zero.
 
     They are divided by their standard deviation over the samples. A mean of more than :data:`FROM_ZERO` of these is
@@ -81,7 +105,9 @@ def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTabl
     channels = [channel for channel, field in enumerate(owners) if field.within and field.categories is None]
     if not channels:
         return scaling
-    numbers = np.stack([own_number(sample.x[:, channels].double().numpy()) for sample in samples])
+    numbers = np.stack(
+        [own_number(_divided(sample, "x", references)[:, channels].double().numpy()) for sample in samples]
+    )
     middle, spread = numbers.mean(0), numbers.std(0)
     size = np.where(np.any(numbers, 0), np.abs(numbers).max(0), 1.0)
     spread = np.where(spread > CONSTANT * size, spread, size)
@@ -91,11 +117,18 @@ def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTabl
     return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist(), channels)
 
 
-def _masked_scaling(samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int]) -> Scaling:
+def _masked_scaling(
+    samples: Sequence[PointData],
+    kind: Literal["none", "channel"],
+    logs: list[int],
+    references: ReferenceQuantities | None,
+) -> Scaling:
     """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
     parts = [
         Scaling.fit(
-            (sample.y[sample.y_mask[:, channel], channel, None] for sample in samples), kind, [0] * (channel in logs)
+            (_divided(sample, "y", references)[sample.y_mask[:, channel], channel, None] for sample in samples),
+            kind,
+            [0] * (channel in logs),
         )
         for channel in range(samples[0].y.shape[1])
     ]

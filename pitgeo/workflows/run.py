@@ -16,11 +16,12 @@ from torch import nn
 
 from pitgeo.config.config import RunConfig, to_toml
 from pitgeo.data import PointData
+from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.evaluation.evaluation import evaluate, versions, write_json
 from pitgeo.evaluation.trust import calibrate_checkpoint
 from pitgeo.measures.reference import Reference
 from pitgeo.models.registry import build, parameter_count
-from pitgeo.prediction.mesh_doubts import training_descriptors
+from pitgeo.prediction.mesh_doubts import training_descriptors, training_ranges
 from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
@@ -158,6 +159,7 @@ def new_module(config: RunConfig, data: RunData) -> OperatorModule:
     _seed(config.training.seed)
     spec, sizes = data_spec(config, samples), samples.mesh_sizes()
     model = build(config.model.options, spec)
+    references = ReferenceQuantities.of(config.scaling.reference, table)
     metadata: dict[str, Any] = {
         "format": FORMAT,
         "config": config.plain(),
@@ -167,9 +169,9 @@ def new_module(config: RunConfig, data: RunData) -> OperatorModule:
         "versions": versions(),
         "split": options.split_files(),
         "reference": Reference.fit(samples, table.scalars).plain(),
-        "ranges": samples.ranges(),
+        "ranges": training_ranges(samples, references),
         "typical": samples.typical(),
-        "descriptors": training_descriptors(samples),
+        "descriptors": training_descriptors(samples, references),
         "meshes": None if sizes is None else sizes.plain(),
     }
     fitted = fit_before(config, spec, samples, data.held_out, table)

@@ -13,7 +13,8 @@ from scipy.optimize import minimize
 
 from pitgeo.data.fields.reading import Floats
 from pitgeo.mesh import Mesh
-from pitgeo.prediction.many import check_states, predictions, study_of
+from pitgeo.prediction.guards import check_states
+from pitgeo.prediction.many import predictions, study_of
 from pitgeo.prediction.response import Response, find_quantity, number_of
 from pitgeo.prediction.study import MeshStudy
 

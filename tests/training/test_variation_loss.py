@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from pitgeo.config.config import LOSSES, Loss, TrainingConfig, parse_config
+from pitgeo.config.config import TrainingConfig, parse_config
+from pitgeo.config.losses import LOSSES, Loss
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.scaling import Scaling
