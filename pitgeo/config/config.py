@@ -24,6 +24,7 @@ from pitgeo.config.messages import messages
 from pitgeo.config.scaling import ScalingConfig
 from pitgeo.config.table import Table
 from pitgeo.config.toml import ConfigError, put_override, read_toml, toml_text
+from pitgeo.data.symmetries import Kind, Symmetry
 from pitgeo.data.transforms import Compose, UnitBox
 from pitgeo.datasets import DATASETS
 from pitgeo.geometry.quantities import Quantity
@@ -62,7 +63,9 @@ class TrainingConfig(Table):
     training predict so many steps of a series from true values, and ``batch_size`` counts windows; 0: all of
     them, as in the paper (:mod:`pitgeo.training.loader`). With ``deterministic``, torch uses deterministic algorithms
     alone, or raises where it has none. ``logger`` names where numbers go beside ``metrics.csv``
-    (:mod:`pitgeo.training.loggers`).
+    (:mod:`pitgeo.training.loggers`). ``augment`` names symmetries of the problem, by which training samples are turned
+    at random; ``augment_as`` says what fields are whose number of components does not tell
+    (:mod:`pitgeo.data.symmetries`).
     """
 
     epochs: PositiveInt = 100
@@ -85,6 +88,8 @@ class TrainingConfig(Table):
     window: Annotated[int, Field(ge=0)] = 0
     deterministic: bool = False
     logger: tuple[Literal["tensorboard", "mlflow", "wandb"], ...] = ("tensorboard",)
+    augment: tuple[Symmetry, ...] = ()
+    augment_as: dict[str, Kind] = Field(default_factory=dict)
 
     @property
     def norm(self) -> Literal[1, 2]:
@@ -142,11 +147,13 @@ class RunConfig(Table):
                 "Expected scaling.inputs and scaling.targets = 'none', and no scaling.reference, where predictions "
                 "become inputs"
             )
-        if self.scaling.reference and self.model.options.is_closed:
-            raise ValueError(
-                f"Expected no scaling.reference with model.name = {self.model.name!r}, which scales by itself (got "
-                f"{', '.join(self.scaling.reference)}); leave it out"
-            )
+        own = {"scaling.reference": self.scaling.reference, "training.augment": self.training.augment}
+        for key, value in own.items() if self.model.options.is_closed else ():
+            if value:
+                raise ValueError(
+                    f"Expected no {key} with model.name = {self.model.name!r}, which is fitted to the samples as they "
+                    f"are (got {', '.join(value)}); leave it out"
+                )
         window = self.training.window
         if window and rollout == 1:
             raise ValueError(

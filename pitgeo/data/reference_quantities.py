@@ -60,6 +60,10 @@ class ReferenceQuantities:
         texts: The formula of every field that has a reference, by its name.
         table: Inputs and targets.
 
+    Attributes:
+        formulas: The formulas by the names of their fields.
+        channels: The input channels of every number that a formula may name.
+
     Raises:
         ValueError: If a field or a number is not known, a vector stands outside of ``norm``, or a text is no formula.
 
@@ -75,23 +79,23 @@ class ReferenceQuantities:
             raise ValueError(
                 f"Expected scaling.reference to name inputs or targets, among {sorted(known)} (got {wrong})"
             )
-        self._channels, self._columns = (_numbers(table, kind) for kind in ("channels", "stored"))
+        self.channels, self._columns = (_numbers(table, kind) for kind in ("channels", "stored"))
         for name, formula in self.formulas.items():
             key = f"scaling.reference.{name}"
-            if missing := sorted(formula.names - self._channels.keys()):
+            if missing := sorted(formula.names - self.channels.keys()):
                 raise ValueError(
                     f"Expected {key} to be made of numbers of the whole mesh that are inputs, "
-                    f"{', '.join(self._channels) or 'of which there is none'} (got {missing[0]!r} in "
+                    f"{', '.join(self.channels) or 'of which there is none'} (got {missing[0]!r} in "
                     f"{formula.text!r}); name it in data.meshes.inputs"
                 )
-            if wide := sorted(other for other in formula.scalars if len(self._channels[other]) > 1):
+            if wide := sorted(other for other in formula.scalars if len(self.channels[other]) > 1):
                 raise ValueError(
                     f"Expected {key} to be made of single numbers (got the vector {wide[0]!r} in {formula.text!r}); "
                     f"write norm({wide[0]}), or one of its components"
                 )
         owners = [field for field in table.inputs for _ in range(field.channels)]
         used = [
-            channel for formula in self.formulas.values() for name in formula.names for channel in self._channels[name]
+            channel for formula in self.formulas.values() for name in formula.names for channel in self.channels[name]
         ]
         self._is_local = any(owners[channel].within for channel in used)
 
@@ -112,7 +116,7 @@ class ReferenceQuantities:
             ValueError: If a reference is not positive and finite; the message names file or sample, field and formula.
         """
         numbers = self._numbers_of(data)
-        found = self._values(numbers, self._channels)
+        found = self._values(numbers, self.channels)
         if is_checked and not torch.compiler.is_compiling():
             self._check(found, data.get("sample_id"), where)
         one = numbers.new_ones(len(numbers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -116,13 +116,21 @@ class Scaling(nn.Module):
         return cls(mean.float(), torch.maximum(second.sqrt(), whole / 100).float(), grid)
 
     @classmethod
-    def fit(cls, values: Iterable[Tensor], kind: Literal["none", "channel"], logs: Sequence[int] = ()) -> Scaling:
+    def fit(
+        cls,
+        values: Iterable[Tensor],
+        kind: Literal["none", "channel"],
+        logs: Sequence[int] = (),
+        moments: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
+    ) -> Scaling:
         """Find one scaling for all points of a list of fields ``[N, K]``, in float64.
 
         Args:
             values: The field of every training sample; the numbers of points may differ.
             kind: ``"channel"`` for mean and standard deviation of every channel, ``"none"`` to change nothing.
             logs: Channels whose logarithm is scaled.
+            moments: From mean and variance of the channels to those that count, for samples that are turned
+                (:meth:`pitgeo.data.symmetries.Symmetries.moments`).
 
         Raises:
             ValueError: If there is no field, the channels differ, a value is not finite, or a logarithm is not defined.
@@ -138,11 +146,13 @@ class Scaling(nn.Module):
         if channels == 0 or kind == "none":
             identity = cls.identity(channels)
             return cls(identity.mean, identity.std, (), logs)
-        std = (sums.square / sums.count).sqrt()
+        mean, variance = sums.mean, sums.square / sums.count
+        mean, variance = (mean, variance) if moments is None else moments(mean, variance)
+        std = variance.sqrt()
         if not bool(torch.isfinite(std).all()):
             raise ValueError("Expected the fields to be finite (got a value that is not); check the training samples")
         std = torch.where(std > CONSTANT * sums.size, std, torch.ones_like(std))
-        return cls(sums.mean.float(), std.float(), (), logs)
+        return cls(mean.float(), std.float(), (), logs)
 
     def scale(
         self,

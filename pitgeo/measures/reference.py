@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pitgeo.data import PointData
+from pitgeo.data.symmetries import Symmetries
 
 Values = NDArray[np.float64]
 CONSTANT = 1e-7
@@ -74,6 +76,12 @@ class Reference:
             size = np.maximum(size, WEAK * np.sqrt(np.square(size).mean()))
             scales.append(np.where(size > 0, size, np.where(mean[part] == 0, 1.0, np.abs(mean[part]))))
         return tuple(np.concatenate(scales).tolist())
+
+    def turned(self, symmetries: Symmetries) -> Reference:
+        """Mean and variation over all turned samples; see :meth:`pitgeo.data.symmetries.Symmetries.moments`."""
+        own = torch.tensor([self.mean, self.variation], dtype=torch.float64)
+        mean, variance = symmetries.moments(own[0], own[1].square(), symmetries.targets)
+        return Reference(tuple(mean.tolist()), tuple(variance.sqrt().tolist()))
 
     def plain(self) -> dict[str, list[float]]:
         """Plain lists, for a checkpoint."""

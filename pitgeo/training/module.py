@@ -19,7 +19,7 @@ from pitgeo.measures.reference import Reference
 from pitgeo.measures.relative_error import ErrorSizes
 from pitgeo.nn import project_
 from pitgeo.nn.dense import with_layouts
-from pitgeo.training.metadata import groups_of, references_of
+from pitgeo.training.metadata import groups_of, references_of, symmetries_of
 from pitgeo.training.nonfinite import NonFiniteError, check_loss, flaw
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
@@ -87,6 +87,7 @@ class OperatorModule(LightningModule):
         self.metadata = metadata or {}
         self.references = references_of(self.metadata)
         self.groups = groups_of(self.metadata)
+        self.symmetries = symmetries_of(training, self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
         self.variation = self._variation()
         self.control = control
@@ -122,7 +123,12 @@ class OperatorModule(LightningModule):
         return values if len(self.sizes) == 0 else averaged(values, data, len(self.sizes), rows)
 
     def on_before_batch_transfer(self, batch: PointData, dataloader_idx: int) -> PointData:
-        """Find what depends on numbers of the batch while it is on the CPU: no step waits for a GPU to tell them."""
+        """Turn training samples; find what depends on numbers of the batch while it is on the CPU.
+
+        So no step waits for a GPU to tell them.
+        """
+        if self.training and self.symmetries is not None:
+            batch = self.symmetries(batch)
         batch = with_layouts(batch)
         batch["error_sizes"] = self._error_sizes(batch, self._query_rows(batch) if self.training else None)
         return batch
@@ -272,6 +278,8 @@ class OperatorModule(LightningModule):
                 f"{loss!r} (got none); find it by pitgeo.measures.reference.Reference.fit"
             )
         reference = Reference.parse(self.metadata["reference"])
+        if self.symmetries is not None:
+            reference = reference.turned(self.symmetries)
         channels = self.groups or (1,) * len(reference.mean)
         return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
 

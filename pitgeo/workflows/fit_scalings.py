@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 import numpy as np
@@ -16,7 +18,9 @@ from pitgeo.data.fields.mesh_field import own_number
 from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import CONSTANT, Scaling
+from pitgeo.data.symmetries import Symmetries, Turned
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.workflows.check_augment import symmetries_of
 
 FROM_ZERO = 2.0
 """The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
@@ -30,13 +34,14 @@ def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> tupl
     """
     kinds, logs = config.scaling, _logs(config, table)
     references = ReferenceQuantities.of(kinds.reference, table)
+    before = _Before(references, symmetries_of(config, samples, table, references))
     _check_references(samples, references)
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
-    inputs = _scaling(samples, "x", kinds.inputs, logs[0], references)
+    inputs = _scaling(samples, "x", kinds.inputs, logs[0], before)
     if kinds.inputs == "channel":
-        inputs = _with_local(inputs, samples, table, references)
-    targets = _scaling(samples, "y", kinds.targets, logs[1], references)
+        inputs = _with_local(inputs, samples, table, before)
+    targets = _scaling(samples, "y", kinds.targets, logs[1], before, table)
     return inputs, targets, _sizes(samples, table.scalars)
 
 
@@ -69,9 +74,25 @@ def _check_references(samples: Samples, references: ReferenceQuantities | None) 
         cast(ReferenceQuantities, references).sizes(sample, "" if name is None else f"{name}: ")
 
 
-def _divided(sample: PointData, key: Literal["x", "y"], references: ReferenceQuantities | None) -> Tensor:
-    """Values of a sample divided by their references."""
-    return cast(Tensor, sample[key]) if references is None else references.divided(sample, key)
+@dataclass(frozen=True)
+class _Before:
+    """What happens to samples before their fields are scaled: they are turned, and divided by their references."""
+
+    references: ReferenceQuantities | None
+    symmetries: Symmetries | None
+
+    def values(self, sample: PointData, key: Literal["x", "y"]) -> Tensor:
+        """Input values or targets, divided by their references."""
+        return cast(Tensor, sample[key]) if self.references is None else self.references.divided(sample, key)
+
+    def turned(self, key: Literal["x", "y"]) -> tuple[Turned, ...]:
+        """The fields that are turned."""
+        both = None if self.symmetries is None else {"x": self.symmetries.inputs, "y": self.symmetries.targets}
+        return () if both is None else both[key]
+
+    def moments(self, fields: Sequence[Turned], mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance over all turned samples."""
+        return (mean, variance) if self.symmetries is None else self.symmetries.moments(mean, variance, fields)
 
 
 def _scaling(
@@ -79,59 +100,61 @@ def _scaling(
     key: Literal["x", "y"],
     kind: Literal["none", "channel", "point"],
     logs: list[int],
-    references: ReferenceQuantities | None,
+    before: _Before,
+    table: FieldTable | None = None,
 ) -> Scaling:
     name = {"x": "inputs", "y": "targets"}[key]
     if kind != "point":
-        if any("y_mask" in sample for sample in samples[:1]) and key == "y":
-            return _masked_scaling(samples, kind, logs, references)
-        return Scaling.fit((_divided(sample, key, references) for sample in samples), kind, logs)
+        if table is not None and any("y_mask" in sample for sample in samples[:1]):
+            return _masked_scaling(samples, kind, logs, before, table)
+        moments = functools.partial(before.moments, before.turned(key))
+        return Scaling.fit((before.values(sample, key) for sample in samples), kind, logs, moments)
     if not isinstance(samples, SharedMesh):
         raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' where meshes differ (got 'point')")
     if logs:
         raise ValueError(f"Expected scaling.{name} = 'none' or 'channel' with scaling.log (got 'point')")
-    return Scaling.fit_points(_divided(samples.batch(range(len(samples))), key, references), samples.grid)
+    return Scaling.fit_points(before.values(samples.batch(range(len(samples))), key), samples.grid)
 
 
-def _with_local(
-    scaling: Scaling, samples: Sequence[PointData], table: FieldTable, references: ReferenceQuantities | None
-) -> Scaling:
+def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable, before: _Before) -> Scaling:
     """The scaling, with numbers in a set by their own mean and spread; zero, where there is none, stays zero.
 
     They are divided by their standard deviation over the samples. A mean of more than :data:`FROM_ZERO` of these is
-    moved there, so that numbers that vary little beside their size are still told apart.
+    moved there, so that numbers that vary little beside their size are still told apart. Of a vector that is turned,
+    all components are divided by their root mean square.
     """
     owners = [field for field in table.inputs for _ in range(field.channels)]
     channels = [channel for channel, field in enumerate(owners) if field.within and field.categories is None]
     if not channels:
         return scaling
-    numbers = np.stack(
-        [own_number(_divided(sample, "x", references)[:, channels].double().numpy()) for sample in samples]
-    )
+    numbers = np.stack([own_number(before.values(sample, "x")[:, channels].double().numpy()) for sample in samples])
     middle, spread = numbers.mean(0), numbers.std(0)
     size = np.where(np.any(numbers, 0), np.abs(numbers).max(0), 1.0)
     spread = np.where(spread > CONSTANT * size, spread, size)
     shift = middle - np.clip(middle / spread, -FROM_ZERO, FROM_ZERO) * spread
+    for field in before.turned("x"):
+        part = [
+            channels.index(channel) for channel in range(*field.channels.indices(len(owners))) if channel in channels
+        ]
+        if part:
+            shift[part], spread[part] = 0.0, np.sqrt(np.square(numbers[:, part]).mean()) or 1.0
     mean, std = scaling.mean.clone(), scaling.std.clone()
     mean[channels], std[channels] = (torch.from_numpy(part).to(std) for part in (shift, spread))
     return Scaling(mean, std, (), scaling.is_log.nonzero()[:, 0].tolist(), channels)
 
 
 def _masked_scaling(
-    samples: Sequence[PointData],
-    kind: Literal["none", "channel"],
-    logs: list[int],
-    references: ReferenceQuantities | None,
+    samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int], before: _Before, table: FieldTable
 ) -> Scaling:
-    """A scaling of targets that do not all belong to the same points: channel by channel, where it is known."""
-    parts = [
-        Scaling.fit(
-            (_divided(sample, "y", references)[sample.y_mask[:, channel], channel, None] for sample in samples),
-            kind,
-            [0] * (channel in logs),
-        )
-        for channel in range(samples[0].y.shape[1])
-    ]
+    """A scaling of targets that do not all belong to the same points: target by target, where it is known."""
+    parts, start = [], 0
+    for target in table.targets:
+        own = slice(start, start + target.channels)
+        start = own.stop
+        turned = [replace(field, channels=slice(None)) for field in before.turned("y") if field.channels == own]
+        values = (before.values(sample, "y")[sample.y_mask[:, own.start], own] for sample in samples)
+        own_logs = [channel - own.start for channel in logs if own.start <= channel < own.stop]
+        parts.append(Scaling.fit(values, kind, own_logs, functools.partial(before.moments, turned)))
     mean, std = (torch.cat([getattr(part, name) for part in parts]) for name in ("mean", "std"))
     return Scaling(mean, std, (), logs)
 
