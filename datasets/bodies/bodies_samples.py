@@ -171,8 +171,8 @@ def generate(
         FileExistsError: If the folder holds other files of these names, or some made with other settings.
     """
     check_numbers(samples, seed, processes)
-    if not 0 < size <= 0.2:
-        raise ValueError(f"Expected 'size' to be above 0 and at most 0.2 (got {size})")
+    if not 0.02 <= size <= 0.2:
+        raise ValueError(f"Expected 'size' to be from 0.02 to 0.2 m (got {size})")
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "size": size, "samples": samples}
     make_mesh_files(output, settings, functools.partial(_mesh, seed, size), "body", processes, progress, ".vtp")
 

@@ -36,6 +36,12 @@ class BracketMesh:
     loaded: Ints
 
 
+def check_size(size: float) -> None:
+    """Raise a ``ValueError`` unless a mesh of such edges, in mm, has some hundred to some million elements."""
+    if not 1 <= size <= 20:
+        raise ValueError(f"Expected 'size' to be from 1 to 20 mm (got {size})")
+
+
 def bracket_mesh(shape: Shape, size: float = SIZE) -> BracketMesh:
     """Mesh a bracket.
 
@@ -48,8 +54,7 @@ def bracket_mesh(shape: Shape, size: float = SIZE) -> BracketMesh:
         ImpossibleShape: If the solid or its mesh cannot be made.
         ValueError: If the size is not positive.
     """
-    if not size > 0:
-        raise ValueError(f"Expected 'size' to be positive (got {size})")
+    check_size(size)
     with kernel():
         make_solid(shape)
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from brackets_mesh import MILLI, SIZE, BracketMesh, bracket_mesh, has_sharp_edge
+from brackets_mesh import MILLI, SIZE, BracketMesh, bracket_mesh, check_size, has_sharp_edge
 from brackets_shapes import ImpossibleShape, Shape, draw_kind, draw_shape
 from brackets_solid import Floats, Ints
 from brackets_solver import SolidSpace, equilibrium
@@ -169,8 +169,7 @@ def generate(
         FileExistsError: If the folder holds other files of these names, or some made with other settings.
     """
     check_numbers(samples, seed, processes)
-    if not size > 0:
-        raise ValueError(f"Expected 'size' to be positive (got {size})")
+    check_size(size)
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "size": size, "samples": samples}
     make_mesh_files(output, settings, functools.partial(_sample, seed, size), "bracket", processes, progress)
 

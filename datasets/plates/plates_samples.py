@@ -163,8 +163,8 @@ def generate(
         FileExistsError: If the folder holds other files of these names, or some made with other settings.
     """
     check_numbers(samples, seed, processes)
-    if not size > 0:
-        raise ValueError(f"Expected 'size' to be positive (got {size})")
+    if not 0.02 <= size <= 1:
+        raise ValueError(f"Expected 'size' to be from 0.02 to 1 m (got {size})")
     settings = {"method": METHOD, "version": VERSION, "seed": seed, "size": size, "samples": samples}
     make_mesh_files(output, settings, functools.partial(_sample, seed, size), "plate", processes, progress)
 

@@ -451,8 +451,8 @@ def test_wrong_numbers_and_unsolved_samples_are_told(tmp_path: Path, monkeypatch
     for options in ({"samples": 0}, {"samples": 1, "seed": -1}):
         with pytest.raises(ValueError, match=f"Expected '{list(options)[-1]}' to be at least"):
             make(tmp_path, **options)
-    for size in (0, 0.3, float("nan")):
-        with pytest.raises(ValueError, match=re.escape(f"Expected 'size' to be above 0 and at most 0.2 (got {size})")):
+    for size in (0, 0.3, 1e-5, float("nan")):
+        with pytest.raises(ValueError, match=re.escape(f"Expected 'size' to be from 0.02 to 0.2 m (got {size})")):
             make(tmp_path, 1, size=size)
     tower = Case("car", replace(CAR, cabin=8.0, center=0.8, length=0.2), STREAM, 20.0)
     monkeypatch.setattr(bodies, "draw_case", lambda seed, number: tower)

@@ -118,7 +118,7 @@ def test_impossible_shapes_are_refused() -> None:
             make_solid(Shape(**{**vars(ANGLE), **change}))
     with pytest.raises(ImpossibleShape, match=r"[Ff]illet|hole"), kernel():
         make_solid(Shape(**{**vars(ANGLE), "fillet": 30.0}))
-    with pytest.raises(ValueError, match=r"Expected 'size' to be positive \(got 0\)"):
+    with pytest.raises(ValueError, match=r"Expected 'size' to be from 1 to 20 mm \(got 0\)"):
         bracket_mesh(ANGLE, 0)
     with pytest.raises(ValueError, match="Expected a family of angle, boss, ribbed, lug"):
         draw_shape(np.random.default_rng(0), "other", 0, 0)
@@ -334,8 +334,8 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert make(tmp_path, 1) == made
     with pytest.raises(FileExistsError, match="delete them, or choose another output folder"):
         make(tmp_path, 2, seed=1)
-    with pytest.raises(ValueError, match=r"Expected 'size' to be positive \(got -1\)"):
-        make(tmp_path, 1, size=-1)
+    with pytest.raises(ValueError, match=r"Expected 'size' to be from 1 to 20 mm \(got 0.005\)"):
+        make(tmp_path, 1, size=0.005)  # meant in m
     monkeypatch.setattr(brackets, "_DRAWS", 0)
     with pytest.raises(ArithmeticError, match="Sample 0 with seed 0 could not be solved: No possible numbers"):
         make(tmp_path / "other", 1)

@@ -458,7 +458,7 @@ def test_wrong_numbers_and_unsolved_samples_are_told(tmp_path: Path, monkeypatch
     for options in ({"samples": 0}, {"samples": 1, "seed": -1}):
         with pytest.raises(ValueError, match=f"Expected '{list(options)[-1]}' to be at least"):
             make(tmp_path, **options)
-    with pytest.raises(ValueError, match=r"Expected 'size' to be positive \(got -1\)"):
+    with pytest.raises(ValueError, match=r"Expected 'size' to be from 0.02 to 1 m \(got -1\)"):
         make(tmp_path, 1, size=-1)
     monkeypatch.setattr(plates, "draw_plate", lambda seed, number: Plate(0.1, np.ones(3), (HOLES[0], HOLES[0])))
     with pytest.raises(ArithmeticError, match="Sample 0 with seed 0 could not be solved: Expected holes apart"):
