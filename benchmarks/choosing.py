@@ -10,6 +10,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +96,23 @@ def plates(folder: Path) -> Problem:
     return Problem(files[:120], files[120:], '["traction", "thickness", "clamped"]', ("displacement", "von_mises"))
 
 
-PROBLEMS: dict[str, Callable[[Path], Problem]] = {"flows": flows, "plates": plates}
+def load_steps(folder: Path) -> Problem:
+    """Three quarters of the pool are three of the plates under thirty loads each; tests are other plates."""
+    problem = plates(folder)
+    pool = problem.pool[:30]
+    for file in problem.pool[30:33]:
+        mesh = read_mesh(file)
+        for step, factor in enumerate(np.linspace(0.5, 1.5, 30)):
+            # the stress of a linear solid grows with the load
+            scaled = {name: values * (1 if name == "clamped" else factor) for name, values in mesh.point_data.items()}
+            loaded = replace(mesh, point_data=scaled)
+            loaded = loaded.with_field_data("traction", mesh.field_data["traction"] * factor, "replace")
+            pool.append(folder / f"{file.stem}_load_{step:02d}.vtu")
+            write_mesh(pool[-1], loaded)
+    return problem._replace(pool=pool)
+
+
+PROBLEMS: dict[str, Callable[[Path], Problem]] = {"flows": flows, "plates": plates, "load_steps": load_steps}
 
 
 def train(problem: Problem, known: Sequence[Path], folder: Path, seed: int) -> Ensemble:

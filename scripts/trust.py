@@ -5,6 +5,9 @@ Three kinds of meshes: squares with a void (datasets/elasticity), clouds of tria
 (datasets/plates, generated first by 'python datasets/plates/generate.py --size 0.5 --samples 160 --output FOLDER').
 Nothing is trained: what a checkpoint says of its training set is all that is compared. Each number is the mean over
 random draws of the training set; 'held out' are meshes drawn as the training meshes.
+
+With --coverage, how often the bounds of trained models hold: a random half of a run's test samples calibrates them, the
+shares within are of the other half, and each number is the mean over random draws of the halves.
 """
 
 from __future__ import annotations
@@ -26,8 +29,13 @@ import elasticity_mesh
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.fields.mesh_case import MeshCase
 from pitgeo.data.fields.mesh_sizes import MeshSizes
+from pitgeo.evaluation.scores import predict_samples
+from pitgeo.evaluation.trust import add_samples
+from pitgeo.measures.conformal import conformal_factor
 from pitgeo.mesh import Mesh, read_mesh
+from pitgeo.prediction.bounds import LEVELS
 from pitgeo.prediction.mesh_doubts import MeshDoubts, training_descriptors
+from pitgeo.prediction.predictor import load
 
 LOADS = {"void": {"load": 1}, "triangles": {"load": 1}, "plates": {"traction": 3}}
 
@@ -131,13 +139,38 @@ def measure(
         print(f"{name:10} {train:5d}  {group:22} {total:6d}  {shares}", flush=True)
 
 
+def coverage(checkpoint: Path, draws: int) -> None:
+    """Print the shares within bounds for every target channel, every peak and every level."""
+    predictor = load(checkpoint)
+    samples = predictor.data_options.split_samples("test", True)
+    predictions = predict_samples(predictor, samples, predictor.config.training.batch_size, True)
+    rows = add_samples(predictor.scores(), samples, predictions).rows
+    print(f"{checkpoint}: {len(samples)} test samples, {draws} draws")
+    for label, own in rows.items():
+        shares = np.zeros((draws, len(LEVELS)))
+        for draw in range(draws):
+            order = np.random.default_rng(draw).permutation(len(own))
+            first, second = order[: len(own) // 2], order[len(own) // 2 :]
+            for place, level in enumerate(LEVELS):
+                factor = conformal_factor([own[number] for number in first], level)
+                inside = [(own[number] <= factor).mean() for number in second] if factor is not None else [np.nan]
+                shares[draw, place] = np.mean(inside)
+        print(f"{label:30}", "  ".join(f"{share:7.1%}" for share in shares.mean(0)), flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plates", type=Path, help="folder of generated plates (default: none of them)")
     parser.add_argument("--train", type=int, nargs="+", default=[20, 50, 100], help="numbers of training meshes")
     parser.add_argument("--draws", type=int, default=20, help="random draws of the training set (default: 20)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--coverage", type=Path, nargs="+", metavar="CHECKPOINT", help="measure their bounds instead")
     arguments = parser.parse_args()
+    if arguments.coverage:
+        print(f"{'levels':30}", "  ".join(f"{level:6}%" for level in LEVELS))
+        for checkpoint in arguments.coverage:
+            coverage(checkpoint, arguments.draws)
+        sys.exit()
     random = np.random.default_rng(arguments.seed)
     targets, distance = (MeshField("u"),), MeshField("boundary_distance", is_geometry=True)
     number = MeshField("load", place="mesh")
