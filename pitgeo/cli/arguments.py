@@ -74,6 +74,7 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     )
     calibrate.add_argument("--parameters", type=Path, metavar="TABLE", help="numbers of these files, .csv or .json")
     _add_device(calibrate)
+    _add_quiet(calibrate)
     calibrate.set_defaults(run=commands["calibrate"])
 
     predict = verbs.add_parser("predict", help="predict the fields of mesh files")
@@ -83,6 +84,34 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
         "--parameters", type=Path, metavar="TABLE", help="numbers of the files, .csv (with a column 'file') or .json"
     )
     predict.add_argument("--steps", type=int, metavar="N", help="states to predict, of a model of time series")
+    predict.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        type=argument,
+        metavar="NAME=NUMBER",
+        help="a number that the files lack, or a component of one, as in load_x=2; once a number",
+    )
+    predict.add_argument(
+        "--fill",
+        type=float,
+        metavar="SPACING",
+        help="the meshes are closed surfaces: fill them with points this far apart",
+    )
+    predict.add_argument(
+        "--line",
+        action="append",
+        default=[],
+        metavar="FROM:TO:N",
+        help="a table of values along a line, .csv, as in --line=0,0,0:1,0,0:100; may be repeated",
+    )
+    predict.add_argument(
+        "--slice",
+        action="append",
+        default=[],
+        metavar="POINT:NORMAL",
+        help="the fields on a plane, .vtp, as in --slice=0,0,0.5:0,0,1; may be repeated",
+    )
     predict.add_argument("--output", type=Path, required=True, metavar="DIR", help="where to write the mesh files")
     _add_device(predict)
     _add_quiet(predict)

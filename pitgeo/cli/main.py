@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.decide import choose, optimise, sweep
 from pitgeo.cli.model import loaded
-from pitgeo.cli.terminal import bars, check_folder, console
+from pitgeo.cli.terminal import bars, check_folder, console, given
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import importing, keep_memory
 from pitgeo.system.threads import share_processors
@@ -124,7 +124,9 @@ def _evaluate_files(arguments: argparse.Namespace) -> int:
         raise ValueError("Expected no --set and no --split with --files, which are evaluated as they are (got one)")
     if arguments.output:
         check_folder(arguments.output)
-    result = loaded(arguments).evaluate(arguments.files, arguments.parameters)
+    result = loaded(arguments).evaluate(
+        arguments.files, arguments.parameters, bars("evaluate", "mesh", arguments.quiet)
+    )
     print(f"{result['checkpoint']}: {result['model']}, {_files(result['samples'])}\n")
     print("\n".join([*format_errors(result["errors"]), *format_quantities(result), *format_trust(result)]))
     if arguments.output:
@@ -166,14 +168,26 @@ def _predict(arguments: argparse.Namespace) -> int:
     with importing():
         from pitgeo.evaluation.measure_table import format_errors, format_quantities
         from pitgeo.prediction.files import QUANTITIES, predict_with
+        from pitgeo.prediction.query import Line, Plane, Query
 
     check_folder(arguments.output)
+    query = Query(
+        given(arguments.value),
+        arguments.fill,
+        tuple(map(Line.parse, arguments.line)),
+        tuple(map(Plane.parse, arguments.slice)),
+    )
     predictor = loaded(arguments)
     measures = predictor.measures()
-    parameters, steps = arguments.parameters, arguments.steps
-    progress = bars("predict", "mesh", arguments.quiet)
     written = predict_with(
-        predictor, arguments.meshes, arguments.output, progress, parameters, steps, measures=measures
+        predictor,
+        arguments.meshes,
+        arguments.output,
+        bars("predict", "mesh", arguments.quiet),
+        arguments.parameters,
+        arguments.steps,
+        measures,
+        query,
     )
     print(f"{_files(len(written))} in {arguments.output}" if arguments.quiet else "\n".join(map(str, written)))
     if measures.quantities:
@@ -218,7 +232,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     from pitgeo.prediction.bounds import LEVELS
 
     predictor = loaded(arguments)
-    bounds = predictor.calibrate(arguments.meshes, arguments.parameters)
+    bounds = predictor.calibrate(arguments.meshes, arguments.parameters, bars("calibrate", "mesh", arguments.quiet))
     predictor.store_bounds()
     texts = [text for level in LEVELS if (text := bounds.lacking(level))]
     print("\n".join([*texts, f"bounds calibrated on {bounds.source}, stored in {arguments.checkpoint}"]))

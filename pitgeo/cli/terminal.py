@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,31 @@ def argument(text: str) -> str:
     from pitgeo.mesh.names import decode  # readers of mesh files come with it
 
     return decode(os.fsencode(text))
+
+
+def given(texts: Sequence[str]) -> dict[str, float]:
+    """Numbers by name, from texts ``NAME=NUMBER``.
+
+    Raises:
+        ValueError: If a text has another form, or a name is there twice.
+
+    Example:
+        >>> given(["load_x=2", "load_y=-1e3"])
+        {'load_x': 2.0, 'load_y': -1000.0}
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value):
+            raise ValueError(f"Expected a number by its name, as in --value load_x=2 (got {text!r})")
+        if name in found:
+            raise ValueError(f"Expected every number once (got {name!r} again)")
+        found[name] = value
+    return found
 
 
 def check_folder(folder: Path, option: str = "--output") -> None:

@@ -73,12 +73,54 @@ def element(kind: str, width: int, power: int = 0) -> Element:
         return _fan(element("wedge", 6, power), width // 2, 2)
     if shape == "vertex":
         return Element(np.ones((1, 1)), np.zeros((1, 1, 0)), np.ones(1))
+    (functions,) = shape_functions(kind, width)
+    points, weights = _rule(shape, functions.degree, power)
+    return Element(*functions.at(points), weights)
+
+
+class ShapeFunctions(NamedTuple):
+    """The shape functions of a type of cells, on a reference cell.
+
+    Args:
+        shape: The reference cell: a line, triangle, quad, tetra, wedge, hexahedron or pyramid.
+        basis: Functions that the shape functions span.
+        inverse: The shape functions as sums of these ``[functions, nodes]``.
+        degree: The degree of the functions.
+    """
+
+    shape: str
+    basis: Basis
+    inverse: Floats
+    degree: int
+
+    def at(self, points: Floats) -> tuple[Floats, Floats]:
+        """Values ``[points, nodes]``, and derivatives ``[points, nodes, axes]``, at places in the reference cell."""
+        values = self.basis(points.astype(complex)).real @ self.inverse
+        steps = [self.basis(points + 1j * STEP * axis).imag / STEP @ self.inverse for axis in np.eye(points.shape[1])]
+        return values, np.stack(steps, -1)
+
+
+@lru_cache
+def shape_functions(kind: str, width: int) -> tuple[ShapeFunctions, ...]:
+    """The shape functions of a type of cells; for those that are split, of each of the parts.
+
+    Args:
+        kind: The type.
+        width: Its number of nodes.
+
+    Raises:
+        ValueError: If the nodes of such cells are not on the cell, or the type is not known.
+    """
+    shape = base(kind)
+    if shape not in (*SHAPES, "polygon"):
+        raise unknown(kind, width)
+    if shape == "polygon" or shape in PRISMS:
+        count, layers, part = (width, 1, "triangle") if shape == "polygon" else (width // 2, 2, "wedge")
+        (own,) = shape_functions(part, 3 * layers)
+        return tuple(own._replace(inverse=own.inverse @ nodes) for nodes in _fan_nodes(count, layers))
     nodes, basis, degree = _space(kind, shape, width)
-    points, weights = _rule(shape, degree, power)
-    inverse = np.linalg.inv(basis(nodes.astype(complex)).real)
-    values = basis(points.astype(complex)).real @ inverse
-    steps = [basis(points + 1j * STEP * axis).imag / STEP @ inverse for axis in np.eye(points.shape[1])]
-    return Element(values, np.stack(steps, -1), weights)
+    inverse = np.asarray(np.linalg.inv(basis(nodes.astype(complex)).real), np.float64)
+    return (ShapeFunctions(shape, basis, inverse, degree),)
 
 
 def _space(kind: str, shape: str, width: int) -> tuple[Floats, Basis, int]:
@@ -152,14 +194,22 @@ def _gauss_simplex(axes: int, degree: int) -> tuple[Floats, Floats]:
 def _fan(part: Element, count: int, layers: int) -> Element:
     """A polygon, or a prism on one, as the triangles or wedges between its sides and the mean of its corners."""
     values, slopes = [], []
+    for nodes in _fan_nodes(count, layers):
+        values.append(part.values @ nodes)
+        slopes.append(np.einsum("qma,mn->qna", part.slopes, nodes))
+    return Element(np.concatenate(values), np.concatenate(slopes), np.tile(part.weights, count))
+
+
+def _fan_nodes(count: int, layers: int) -> list[Floats]:
+    """The nodes of every triangle or wedge as sums of those of the whole ``[own, nodes]``."""
+    found = []
     for a, b in rounds(range(count)):
         nodes = np.zeros((3 * layers, count * layers))
         for layer in range(layers):
             nodes[3 * layer, layer * count : (layer + 1) * count] = 1 / count
             nodes[3 * layer + 1, layer * count + a] = nodes[3 * layer + 2, layer * count + b] = 1
-        values.append(part.values @ nodes)
-        slopes.append(np.einsum("qma,mn->qna", part.slopes, nodes))
-    return Element(np.concatenate(values), np.concatenate(slopes), np.tile(part.weights, count))
+        found.append(nodes)
+    return found
 
 
 def _box(axes: int, order: int) -> list[tuple[int, ...]]:

@@ -43,7 +43,7 @@ def _normals(mesh: Mesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     pieces = pieces_of(top)
     areas = np.concatenate([_area(points[piece]) for piece in pieces])
     centers = np.concatenate([points[piece].mean(1) for piece in pieces])
-    signs = _orientation(mesh, pieces, areas, centers)
+    signs = orientation(mesh, pieces, areas, centers)
     areas *= signs[:, None]
 
     cells = np.concatenate([np.arange(len(block.nodes)) + block.first for block in top for _ in block.kind.pieces])
@@ -77,10 +77,10 @@ def _area(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     return area
 
 
-def _orientation(
+def orientation(
     mesh: Mesh, pieces: Sequence[NDArray[np.int64]], areas: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The sign, 1 or -1, that orients each piece.
+    """The sign, 1 or -1, that orients each piece: outward where they are closed.
 
     Two pieces that share a side, and no third does, are oriented alike if they run through it in opposite directions.
     With every piece standing twice in a graph, as it is and turned over, and edges between the sides of a surface, the

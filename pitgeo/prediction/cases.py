@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,17 @@ from pitgeo.prediction.roll_out import measure_series
 if TYPE_CHECKING:
     from pitgeo.prediction.mesh_predictor import MeshPredictor
 
+Progress = Callable[[Sequence[Any]], Iterable[Any]]
+"""What wraps a sequence, to show a progress bar."""
+
 
 def measure_all(
-    predictor: MeshPredictor, meshes: Any, parameters: Any, scores: Scores | None = None, is_calibration: bool = False
+    predictor: MeshPredictor,
+    meshes: Any,
+    parameters: Any,
+    scores: Scores | None = None,
+    is_calibration: bool = False,
+    progress: Progress = iter,
 ) -> Measures:
     """The errors on meshes that hold the truth; series are rolled out from their first state.
 
@@ -29,6 +37,7 @@ def measure_all(
         parameters: As for :meth:`MeshPredictor.evaluate`.
         scores: Collects errors relative to the widths of bounds.
         is_calibration: Whether files that the model was trained on are refused.
+        progress: Wraps the sequence of meshes, to show a progress bar.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -40,7 +49,7 @@ def measure_all(
         _check_held_out(predictor, [case for case, _ in cases if isinstance(case, Path)])
     measures = predictor.measures()
     with predictor.doubts.summed_up():
-        for case, own in cases:
+        for case, own in progress(cases):
             before, is_file = len(measures.names), isinstance(case, Path)
             if predictor.is_one_step:
                 measure_series(predictor, case, own, measures)

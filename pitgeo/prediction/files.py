@@ -13,9 +13,11 @@ from pitgeo.mesh import result_name, write_mesh
 from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import load_any
+from pitgeo.prediction.query import Query
 from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.system.atomic_files import write_atomic
 
+NOTHING = Query()
 QUANTITIES = "quantities.csv"
 """The table of quantities, beside predicted files."""
 
@@ -41,6 +43,7 @@ def predict_with(
     parameters: str | Path | None = None,
     steps: int | None = None,
     measures: Measures | None = None,
+    query: Query = NOTHING,
 ) -> list[Path]:
     """Predict on mesh files; each result goes to ``output`` under the name of its file (some formats become ``.vtu``).
 
@@ -56,6 +59,10 @@ def predict_with(
             as a collection (``.pvd``); ``None`` for as many as the file has, or for one.
         measures: Collects the errors of files that hold the truth, and the quantities that the run names, see
             :meth:`MeshPredictor.measures`. The latter are written to ``quantities.csv`` in any case.
+        query: What is asked beside the fields on the files' own meshes.
+
+    Returns:
+        The files written, those of lines and planes after the mesh that they are of.
 
     Raises:
         FileNotFoundError: If a file is missing.
@@ -70,7 +77,13 @@ def predict_with(
         )
     if steps is not None and steps < 1:
         raise ValueError(f"Expected 'steps' to be at least 1 (got {steps}); leave it out for as many as a file has")
-    results = {file: f"{file.stem}.pvd" if is_series else result_name(file) for file in files}
+    if is_series and not query.is_empty:
+        raise ValueError(
+            f"Expected a model of single states for a surface to fill, values, lines or slices (got {predictor.path}, "
+            f"of time series); leave them out"
+        )
+    name = (lambda file: f"{file.stem}.vtu") if query.spacing is not None else result_name
+    results = {file: f"{file.stem}.pvd" if is_series else name(file) for file in files}
     names = [results[file] for file in files]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -95,7 +108,11 @@ def predict_with(
             if is_series:
                 write_roll_out(predictor, file, target, steps, numbers[file], measures)
             else:
-                write_mesh(target, predictor.predict_and_measure(read_mesh(file), numbers[file], measures))
+                mesh = query.mesh(predictor.table, read_mesh(file), numbers[file])
+                result = predictor.predict_and_measure(mesh, numbers[file], measures)
+                write_mesh(target, result)
+                written += [target, *query.write(predictor.table, mesh, result, target)]
+                continue
             written.append(target)
     if measures is not None and measures.quantities:
         write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())

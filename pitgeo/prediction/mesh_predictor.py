@@ -24,7 +24,7 @@ from pitgeo.measures.reference import Reference
 from pitgeo.mesh import Mesh
 from pitgeo.mesh.in_memory import as_mesh, sample_meshes
 from pitgeo.prediction.bounds import STORED, Bounds, Scores, store_bounds, stored_bounds, typical_sizes
-from pitgeo.prediction.cases import measure_all
+from pitgeo.prediction.cases import Progress, measure_all
 from pitgeo.prediction.guards import check_space
 from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
@@ -92,7 +92,7 @@ class MeshPredictor(ABC):
             raise ValueError(f"Expected the size of targets in training, for bounds (got none: {self.reference})")
         return Scores(self.table, typical_sizes(self.reference))
 
-    def calibrate(self, meshes: Any, parameters: Any = None) -> Bounds:
+    def calibrate(self, meshes: Any, parameters: Any = None, progress: Progress = iter) -> Bounds:
         """Calibrate the bounds of errors on held-out meshes with the truth; they replace those that were there.
 
         Later predictions of this predictor get them; :meth:`store_bounds` keeps them for others.
@@ -100,6 +100,7 @@ class MeshPredictor(ABC):
         Args:
             meshes: As for :meth:`evaluate`; files that the model was trained on are refused.
             parameters: As for :meth:`evaluate`.
+            progress: Wraps the sequence of meshes, to show a progress bar.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -107,7 +108,7 @@ class MeshPredictor(ABC):
                 predicts time series.
         """
         scores = self.scores()
-        measures = measure_all(self, meshes, parameters, scores, is_calibration=True)
+        measures = measure_all(self, meshes, parameters, scores, is_calibration=True, progress=progress)
         self.bounds = scores.bounds(f"{len(measures.names)} files")
         return self.bounds
 
@@ -145,8 +146,7 @@ class MeshPredictor(ABC):
         """The mesh with ``<target>_prediction``, and the other quantities of :meth:`fields`, for every target.
 
         If bounds of the errors are known, the result has ``<target>_bound`` and ``<target>_peak_bound``; if the mesh
-        holds the truth, it has ``<target>_error``. The log names inputs far outside the range
-        of the training set.
+        holds the truth, ``<target>_error``. The log names inputs far outside the range of the training set.
 
         Args:
             mesh: The mesh with the input fields, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; for
@@ -207,13 +207,14 @@ class MeshPredictor(ABC):
             scores.add(split["_prediction"], truth, split.get("_spread"))
         return self.with_fields(self.table.with_numbers(mesh, parameters), predicted, truth)
 
-    def evaluate(self, meshes: Any, parameters: Any = None) -> dict[str, Any]:
+    def evaluate(self, meshes: Any, parameters: Any = None, progress: Progress = iter) -> dict[str, Any]:
         """Errors on any meshes that hold the truth; series are rolled out from their first state.
 
         Args:
             meshes: A file, a pattern, or an object that :func:`~pitgeo.mesh.in_memory.as_mesh` converts; or a list.
             parameters: Numbers that the meshes do not hold: a table of the files; a dictionary for all meshes; or a
                 list of dictionaries, one for each mesh.
+            progress: Wraps the sequence of meshes, to show a progress bar.
 
         Returns:
             ``errors`` as in ``evaluation.json``, by target, and ``cases``, the errors on every single mesh; and
@@ -224,7 +225,7 @@ class MeshPredictor(ABC):
             ValueError: If a mesh cannot be read, or lacks an input or every target.
         """
         scores = None if self.bounds is None else self.bounds.scores(self.table)
-        measures = measure_all(self, meshes, parameters, scores)
+        measures = measure_all(self, meshes, parameters, scores, progress=progress)
         bounds = {} if self.bounds is None or scores is None else {"bounds": scores.report(self.bounds)}
         return {
             "format": FORMAT,

@@ -100,20 +100,7 @@ class MeshStudy:
 
     def with_values(self, index: int, parameters: Mapping[str, float] | None = None) -> Mesh:
         """The mesh with the values of one prediction as its field data."""
-        mesh = self._mesh
-        for source in dict.fromkeys(number.source for number in self.numbers):
-            own = [pair for pair in zip(self.numbers, self.values[index], strict=True) if pair[0].source == source]
-            field = own[0][0].fields[0][0]
-            held: Any = mesh.field_data.get(source, (parameters or {}).get(source))
-            if held is None and len(own) == (field.components if field.categories is None else 1):
-                held = np.zeros(field.stored)
-            vector = np.array(held, np.float64).reshape(-1)
-            if held is None or len(vector) != field.stored:
-                continue  # reading the mesh says what is wrong
-            for number, value in own:
-                vector[number.component] = value
-            mesh = mesh.with_field_data(source, vector, "replace")
-        return mesh
+        return _with_values(self._mesh, self.numbers, self.values[index], parameters)
 
     def batch(self, rows: slice) -> Tensor:
         """Input values ``[B, N, C]`` of some of the predictions."""
@@ -169,6 +156,43 @@ class MeshStudy:
         if field.within is None:
             return torch.ones(len(self.sample.pos))
         return torch.from_numpy(in_set(self.mesh, field.within, self.table.input_place)).float()
+
+
+def with_values(
+    table: FieldTable, mesh: Mesh, values: Mapping[str, float], parameters: Mapping[str, float] | None = None
+) -> Mesh:
+    """The mesh with values of its numbers as field data, in place of what it has.
+
+    Args:
+        table: Inputs and targets of the model.
+        mesh: The mesh.
+        values: The value of every number; a vector's components are called ``"load_x"``.
+        parameters: Other numbers of the mesh that it does not hold.
+
+    Raises:
+        ValueError: If the model does not take a number, or a value is not finite.
+    """
+    known = [_known(name, numbers(table), mesh.where) for name in values]
+    columns = _columns({name: [value] for name, value in values.items()}, mesh.where)
+    for number, column in zip(known, columns.T, strict=True):
+        _check_kinds(number, column, mesh.where)
+    return _with_values(mesh, known, columns[0], parameters)
+
+
+def _with_values(mesh: Mesh, numbers: Sequence[Number], values: Floats, parameters: Mapping[str, float] | None) -> Mesh:
+    for source in dict.fromkeys(number.source for number in numbers):
+        own = [pair for pair in zip(numbers, values, strict=True) if pair[0].source == source]
+        field = own[0][0].fields[0][0]
+        held: Any = mesh.field_data.get(source, (parameters or {}).get(source))
+        if held is None and len(own) == (field.components if field.categories is None else 1):
+            held = np.zeros(field.stored)
+        vector = np.array(held, np.float64).reshape(-1)
+        if held is None or len(vector) != field.stored:
+            continue  # reading the mesh says what is wrong
+        for number, value in own:
+            vector[number.component] = value
+        mesh = mesh.with_field_data(source, vector, "replace")
+    return mesh
 
 
 def _known(name: str, known: Mapping[str, Number], where: str) -> Number:

@@ -173,8 +173,13 @@ def test_other_files_calibrate_anew(run: Path, tmp_path: Path, capsys: pytest.Ca
     own.write_bytes(run.read_bytes())
     for number in range(20):
         write_mesh(tmp_path / "new" / f"{number}.vtu", plate(100 + number))
-    assert main(["calibrate", str(own), str(tmp_path / "new" / "*.vtu"), "--device", "cpu"]) == 0
-    assert "bounds calibrated on 20 files" in capsys.readouterr().out
+    command = ["calibrate", str(own), str(tmp_path / "new" / "*.vtu"), "--device", "cpu"]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert "bounds calibrated on 20 files" in printed.out and "20/20" in printed.err
+    assert main([*command, "--quiet"]) == 0
+    printed = capsys.readouterr()
+    assert "bounds calibrated on 20 files" in printed.out and "calibrate:" not in printed.err
     predictor, before = load_any(own), load(run)
     assert predictor.bounds is not None and predictor.bounds.samples["u"] == 20 and before.bounds is not None
     assert predictor.bounds == before.calibrate([plate(100 + number) for number in range(20)])

@@ -19,6 +19,8 @@ NAME = 0.26
 """Height of the name above a picture."""
 BESIDE = 1.02
 """Width of a colour bar with its numbers and name; a bar below pictures takes about half of this in height."""
+LEAST = 1.0
+"""Least height of pictures with a colour bar beside them."""
 ALONE = 0.45
 """Width of a figure with one column, as a share of one with three."""
 
@@ -38,7 +40,8 @@ class Grid:
         self.columns, self.wide = columns, max(aspects) < 0.55  # a colour bar beside them would be too short
         self.size = (width - 2 * PAD - (columns - 1) * PAD - (0.0 if self.wide else bars * BESIDE)) / columns
         self.titles = [wrapped(title, int(10.5 * width), 3) for title in titles]
-        self.pictures = [max(aspect * self.size, 0.35) for aspect in aspects]
+        least = 0.35 if self.wide else LEAST
+        self.pictures = [max(aspect * self.size, least) for aspect in aspects]
         below = 0.6 * BESIDE if self.wide else 0.0
         heights = [
             (title.count("\n") + 1) * TITLE + NAME + picture + below + 1.5 * PAD

@@ -10,7 +10,7 @@ import numpy as np
 from pitgeo.evaluation.plots.arcs import Curves, chains
 from pitgeo.evaluation.plots.drawn import DrawnField, MeshSample
 from pitgeo.evaluation.plots.grid import Grid
-from pitgeo.evaluation.plots.panels import Plane, Space
+from pitgeo.evaluation.plots.panels import Plane, Section, Space
 from pitgeo.evaluation.plots.style import color_limits, save
 
 __all__ = ["MeshSample", "mesh_fields"]
@@ -20,9 +20,10 @@ def mesh_fields(rows: Sequence[MeshSample], output: Path | str, label: str = "va
     """Draw truth, prediction and absolute error of each sample, one sample a row.
 
     Meshes in the plane are drawn with their cells, or as dots without cells. For a line or curves in the plane, values
-    are drawn over the position or the arc length. VTK draws meshes in space from outside. Truth and prediction share
-    their colours; all rows share those of the error. Arrows on the colour bars have the meaning of those in
-    :func:`~pitgeo.evaluation.plots.field_triptych`.
+    are drawn over the position or the arc length. VTK draws meshes in space from outside, with marks where the truth (a
+    ring) and the prediction (a cross) are largest, faint where something is before them. Below bodies is a cut through
+    the peak of the truth. Truth and prediction share their colours and their view; all rows share the colours of the
+    error. Arrows on the colour bars have the meaning of those in :func:`~pitgeo.evaluation.plots.field_triptych`.
 
     Args:
         rows: The samples.
@@ -41,10 +42,17 @@ def mesh_fields(rows: Sequence[MeshSample], output: Path | str, label: str = "va
     fields = [DrawnField(row) for row in rows]
     errors = [field.error for field in fields if field.error is not None]
     limits = color_limits(np.concatenate(errors), start=0.0) if errors else None
-    drawers = [_drawer(field, limits) for field in fields]
-    if any(isinstance(drawer, Space) and drawer.pictures is None for drawer in drawers):
+    titles, drawers = list[str](), list[Curves | Plane | Space]()
+    for field in fields:
+        drawers.append(_drawer(field, limits))
+        titles.append(field.title)
+        if isinstance(drawers[-1], Space) and field.dimension == 3:
+            section = Section(field, limits)
+            drawers.append(section)
+            titles.append(f"cut at {section.place}, by the peak of the {section.what}")
+    if any(isinstance(drawer, Space) and drawer.shown is None for drawer in drawers):
         return None
-    titles, aspects = [field.title for field in fields], [drawer.aspect for drawer in drawers]
+    aspects = [drawer.aspect for drawer in drawers]
     grid = Grid(titles, aspects, 3 if errors or any(isinstance(drawer, Curves) for drawer in drawers) else 1)
     for number, drawer in enumerate(drawers):
         grid.name(number)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,15 +15,25 @@ from numpy.typing import NDArray
 from pitgeo.evaluation.plots.cells import boundary, triangles
 from pitgeo.evaluation.plots.drawn import DrawnField
 from pitgeo.evaluation.plots.grid import Grid
+from pitgeo.evaluation.plots.sections import section
 from pitgeo.evaluation.plots.space import Colors, render
 from pitgeo.evaluation.plots.style import ERROR_COLORS, FIELD_COLORS
+from pitgeo.mesh import Mesh
+from pitgeo.mesh.cell_types import VTK_TYPES
+from pitgeo.mesh.mesh import joined
 
 EDGES_DRAWN = 2000
 """Edges of cells are drawn for at most this many cells."""
 
 
 class Panels(ABC):
-    """A row of three coloured pictures: truth, prediction, error."""
+    """A row of three coloured pictures: truth, prediction, error.
+
+    Attributes:
+        signs: What is written behind the names of pictures.
+    """
+
+    signs: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, field: DrawnField, errors: tuple[float, float] | None, aspect: float) -> None:
         self.field, self.errors = field, errors
@@ -45,7 +57,7 @@ class Panels(ABC):
         axes = axes if len(pictures) == len(axes) else axes[len(axes) // 2 : len(axes) // 2 + 1]
         for number, (ax, (name, colors)) in enumerate(zip(axes, pictures, strict=True)):
             self.picture(ax, number, colors)
-            ax.set_title(name, fontsize=9)
+            ax.set_title(f"{name}{self.signs.get(name, '')}", fontsize=9)
         error = None if field.error is None or self.errors is None else (self.errors, field.error)
         grid.bars(row, label, (field.limits, field.shown), error)
 
@@ -104,14 +116,68 @@ class Plane(Panels):
 
 
 class Space(Panels):
-    """A mesh in space."""
+    """A mesh in space, with marks where truth and prediction are largest."""
+
+    signs = MappingProxyType({"truth": ", \N{WHITE CIRCLE} peak", "prediction": ", \N{MULTIPLICATION SIGN} peak"})
 
     def __init__(self, field: DrawnField, errors: tuple[float, float] | None) -> None:
         super().__init__(field, errors, 1.0)
-        self.pictures = render(field.mesh, field.place, [colors for _, colors in self.colors()])
-        if self.pictures is not None:
-            super().__init__(field, errors, self.pictures[0].shape[0] / self.pictures[0].shape[1])
+        self.what = "prediction" if field.truth is None else "truth"
+        peaks = [field.peak(values) for values in (field.truth, field.prediction) if values is not None]
+        self._show(field.mesh, [colors for _, colors in self.colors()], peaks)
+
+    def _show(self, mesh: Mesh, pictures: list[Colors], peaks: list[NDArray[np.float64]]) -> None:
+        self.shown = render(mesh, self.field.place, pictures, marked=peaks)
+        if self.shown is not None:
+            self.aspect = self.shown.pictures[0].shape[0] / self.shown.pictures[0].shape[1]
 
     def picture(self, ax: Axes, number: int, colors: Colors) -> None:
-        """Draw one of the pictures."""
-        ax.imshow((self.pictures or [])[number], interpolation="antialiased")
+        """Draw one of the pictures, with the peaks of truth and prediction."""
+        if self.shown is None:
+            return
+        ax.imshow(self.shown.pictures[number], interpolation="antialiased")
+        signs = ("o", "x") if self.what == "truth" else ("x",)
+        for sign, mark in zip(signs, self.shown.marks, strict=False):
+            for color, width in (("white", 2.6), ("black", 1.2)):  # on any colour
+                ax.plot(
+                    mark.column,
+                    mark.row,
+                    sign,
+                    markersize=8 if sign == "o" else 6,
+                    markerfacecolor="none",
+                    markeredgecolor=color,
+                    markeredgewidth=width,
+                    alpha=0.45 if mark.is_hidden else 1.0,
+                )
+
+
+class Section(Space):
+    """A cut through a body at the peak of the truth, or of the prediction where the truth is not known.
+
+    Attributes:
+        place: Where the plane is.
+        what: Whose peak that is.
+
+    Raises:
+        ValueError: If no plane through the peak meets the body.
+    """
+
+    signs = MappingProxyType({"truth": ", \N{WHITE CIRCLE} peak"})
+
+    def __init__(self, field: DrawnField, errors: tuple[float, float] | None) -> None:
+        Panels.__init__(self, field, errors, 1.0)
+        values = [colors for _, colors in self.colors()]
+        mesh = Mesh(field.mesh.points, tuple((VTK_TYPES[block.vtk], block.corners) for block in field.blocks))
+        for number, colors in enumerate(values):
+            if field.place == "point":
+                mesh = mesh.with_point_data(f"{number}", colors.values)
+            else:
+                mesh = mesh.with_cell_data(f"{number}", colors.values[field.numbers])
+        peak = field.peak(field.prediction if field.truth is None else field.truth)
+        self.what = "prediction" if field.truth is None else "truth"
+        self.place, peak, cut = section(mesh, peak)
+        drawn = []
+        for number, colors in enumerate(values):
+            own = cut.point_data[f"{number}"] if field.place == "point" else joined(cut.cell_data)[f"{number}"]
+            drawn.append(colors._replace(values=own))
+        self._show(cut, drawn, [peak])

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 THIN = 0.05
 """A mesh is seen from its flat side if its smallest extent is below this share of its largest."""
-EDGES_DRAWN = 1000
+EDGES_DRAWN = 10_000
 """Edges of cells are drawn on surfaces of at most this many cells."""
 CREASE = 40.0
 """Angle between faces, in degrees, above which their edge is drawn: without shading, edges show the shape."""
@@ -64,9 +64,39 @@ class Colors(NamedTuple):
     limits: tuple[float, float]
 
 
+class Mark(NamedTuple):
+    """A place in a picture.
+
+    Args:
+        column: Pixels from the left.
+        row: Pixels from the top.
+        is_hidden: Whether something of the mesh is before it.
+    """
+
+    column: float
+    row: float
+    is_hidden: bool
+
+
+class Rendered(NamedTuple):
+    """Pictures of a mesh from one view.
+
+    Args:
+        pictures: Each ``[height, width, 3]``.
+        marks: Where the marked points are in them.
+    """
+
+    pictures: list[NDArray[np.uint8]]
+    marks: list[Mark]
+
+
 def render(
-    mesh: Mesh, place: Literal["point", "cell"], pictures: Sequence[Colors], width: int = 1080
-) -> list[NDArray[np.uint8]] | None:
+    mesh: Mesh,
+    place: Literal["point", "cell"],
+    pictures: Sequence[Colors],
+    width: int = 1080,
+    marked: Sequence[NDArray[np.float64]] = (),
+) -> Rendered | None:
     """Draw a mesh in space several times, from the same view.
 
     Of solids, VTK gets only the surface. High-order cells are drawn without their additional nodes.
@@ -76,9 +106,10 @@ def render(
         place: Whether values are at points or cells.
         pictures: Values of every point or cell of the mesh, and their colours.
         width: Width in pixels, about twice the shown width, which smooths edges; the mesh determines the height.
+        marked: Positions to find in the pictures.
 
     Returns:
-        Pictures ``[height, width, 3]``, or ``None`` (and a warning in the log) where this machine cannot draw them.
+        The pictures, or ``None`` (and a warning in the log) where this machine cannot draw them.
 
     Raises:
         ImportError: If PyVista is not installed.
@@ -105,8 +136,16 @@ def render(
             plotter.camera.position = center + view.direction * 2 * max(*box, float(np.ptp(depth)))
             plotter.camera.up = view.up
             plotter.enable_parallel_projection()
-            plotter.parallel_scale = 0.515 * max(box[1], box[0] * aspect)
-            return [_draw(plotter, surface, place, colors, origin) for colors in pictures]
+            half = 0.515 * max(box[1], box[0] * aspect)
+            plotter.parallel_scale = half
+            marks = []
+            for at in marked:
+                offset = np.array([(at - center) @ view.right, (center - at) @ view.up]) * size[1] / (2 * half)
+                far = at + 2 * (max(*box) + float(np.ptp(depth))) * view.direction
+                near = at + 1e-3 * max(box) * view.direction
+                is_hidden = surface.GetNumberOfPolys() > 0 and len(surface.ray_trace(near, far)[0]) > 0
+                marks.append(Mark(size[0] / 2 + offset[0], size[1] / 2 + offset[1], is_hidden))
+            return Rendered([_draw(plotter, surface, place, colors, origin) for colors in pictures], marks)
         finally:
             plotter.close()
 
@@ -202,8 +241,8 @@ def _draw(
         interpolate_before_map=True,
         lighting=False,  # shading would change the colours, which stand for values
         show_edges=edges,
-        edge_color="black",
-        edge_opacity=0.15,
+        edge_color="#a0a0a0",
+        edge_opacity=0.35,
         line_width=1.5 if flat else 5.0,
         point_size=float(np.clip(600 / np.sqrt(surface.n_points), 2, 14)),
         render_points_as_spheres=not flat,
