@@ -12,7 +12,7 @@ from pitgeo.cli.terminal import argument
 DEVICES = ("auto", "cpu", "gpu")
 
 _SAME = "members number output overwrite parameters resume samples seed starts steps"
-FLAGS = {**{name: name for name in _SAME.split()}, "overrides": "set"}
+FLAGS = {**{name: name for name in _SAME.split()}, "overrides": "set", "values": "value"}
 """Flags by the arguments of functions that they become."""
 
 

@@ -58,12 +58,14 @@ def fill_surface(surface: Mesh, spacing: float, marks: Sequence[str] = ()) -> Me
     own = bodies(found)
     inside = sum(volume(found, shells) for shells in own)
     _check_number(surface, found, inside, spacing)
-    points, triangles, parents = refined(found.points, found.triangles, LONGEST * spacing)
-    on_surface = len(points)
+    kept, triangles, parents = refined(found.points, found.triangles, LONGEST * spacing)
+    on_surface = len(kept)
     chosen = [[np.flatnonzero(np.isin(parents, shell)) for shell in shells] for shells in own]
     with _session(gmsh, surface):
-        points, cells = _tetrahedra(gmsh, points, triangles, chosen, spacing)
+        points, cells = _tetrahedra(gmsh, kept, triangles, chosen, spacing)
     corners = points[cells]
+    if not np.array_equal(points[:on_surface], kept):
+        raise ValueError(f"{surface.where}Expected gmsh to keep the {on_surface:,} points of the surface (got others)")
     filled = float(abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum()) / 6
     if abs(filled - inside) > SAME * inside:
         raise ValueError(
@@ -124,7 +126,8 @@ def _cells_in(surface: Mesh, members: Sequence[Ints]) -> NDArray[np.bool_]:
 def _at_points(found: Surface, triangles: Ints, parents: Ints, old: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     """Marks of the points of the mesh as marks of the points of the body."""
     own = np.zeros(count, bool)
-    own[found.places[old]] = True
+    places = found.places[old]
+    own[places[places >= 0]] = True
     return _on_triangles(triangles, parents, np.asarray(own[found.triangles].all(1)), own)
 
 
@@ -212,6 +215,7 @@ def _tetrahedra(
     for name in ("MeshSizeMin", "MeshSizeMax"):
         gmsh.option.setNumber(f"Mesh.{name}", spacing)
     gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 0)
+    gmsh.option.setNumber("Mesh.Renumber", 0)
     tags, start = np.arange(1, len(points) + 1), 1
     entities = [[gmsh.model.addDiscreteEntity(2) for _ in shells] for shells in own]
     gmsh.model.mesh.addNodes(2, entities[0][0], tags, points.ravel())

@@ -120,7 +120,11 @@ def _pairs(mesh: Mesh, points: Floats, extent: float) -> Ints:
         locator.FindCellsWithinBounds([end for pair in zip(low, high, strict=True) for end in pair], ids)
         own = sorted(ids.GetId(place) for place in range(ids.GetNumberOfIds()))
         found += [(number, cell) for cell in own]
-    return np.array(found, np.int64).reshape(-1, 2)
+    pairs = np.array(found, np.int64).reshape(-1, 2)
+    ends = [(mesh.points[nodes].min(1), mesh.points[nodes].max(1)) for _, nodes in mesh.cells]
+    lows, highs = (np.concatenate(part)[pairs[:, 1]] for part in zip(*ends, strict=True))
+    at = points[pairs[:, 0]]
+    return pairs[((lows - margin <= at) & (at <= highs + margin)).all(1)]
 
 
 def _starts(functions: ShapeFunctions) -> list[Floats]:

@@ -25,7 +25,7 @@ class Surface(NamedTuple):
         points: Positions ``[N, 3]``, each once.
         triangles: Corners ``[T, 3]``.
         cells: Number of the cell of the mesh that each triangle is of ``[T]``.
-        places: Number of the point that each point of the mesh is ``[mesh points]``.
+        places: Number of the point that each point of the mesh is ``[mesh points]``; -1 for those on no triangle.
     """
 
     points: Floats
@@ -81,6 +81,10 @@ def closed_surface(mesh: Mesh) -> Surface:
             f"{got or 'no triangles'}, of {len(uses)}); close it, and merge points at one place, in the program that "
             f"made it"
         )
+    used, own = np.unique(triangles, return_inverse=True)
+    number = np.full(len(points), -1)
+    number[used] = np.arange(len(used))
+    points, triangles, places = points[used], own.reshape(-1, 3), number[places]
     found = Surface(points, triangles, cells, places)
     centers = points[triangles].mean(1) - points.mean(0)
     is_turned = orientation(mesh, [triangles], normals(found), centers) < 0

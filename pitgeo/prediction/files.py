@@ -9,7 +9,7 @@ from typing import Any
 
 from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.measures.measures import Measures
-from pitgeo.mesh import result_name, write_mesh
+from pitgeo.mesh import Mesh, result_name, write_mesh
 from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import load_any
@@ -84,7 +84,7 @@ def predict_with(
         )
     name = (lambda file: f"{file.stem}.vtu") if query.spacing is not None else result_name
     results = {file: f"{file.stem}.pvd" if is_series else name(file) for file in files}
-    names = [results[file] for file in files]
+    names = [path.name for file in files for path in (Path(results[file]), *query.names(Path(results[file])))]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(
@@ -104,16 +104,21 @@ def predict_with(
     written = []
     with predictor.doubts.summed_up() as trust:
         for file in progress(files):
-            target = folder / results[file]
+            target, beside = folder / results[file], iter(list[tuple[Path, bytes | Mesh]]())
             if is_series:
                 write_roll_out(predictor, file, target, steps, numbers[file], measures)
             else:
                 mesh = query.mesh(predictor.table, read_mesh(file), numbers[file])
                 result = predictor.predict_and_measure(mesh, numbers[file], measures)
+                beside = zip(query.names(target), query.found(predictor.table, mesh, result), strict=True)
                 write_mesh(target, result)
-                written += [target, *query.write(predictor.table, mesh, result, target)]
-                continue
             written.append(target)
+            for path, content in beside:
+                if isinstance(content, bytes):
+                    write_atomic(path, content)
+                else:
+                    write_mesh(path, content)
+                written.append(path)
     if measures is not None and measures.quantities:
         write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
     found = {results[file]: trust[str(file)] for file in files if str(file) in trust}

@@ -16,9 +16,8 @@ from pitgeo.data.fields.mesh_field import AXES
 from pitgeo.geometry.filled import fill_surface
 from pitgeo.geometry.probes import cut, probe_line
 from pitgeo.geometry.values import SET
-from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.mesh import Mesh
 from pitgeo.prediction.study import numbers, with_values
-from pitgeo.system.atomic_files import write_atomic
 
 if TYPE_CHECKING:
     from pitgeo.data.fields import FieldTable
@@ -131,20 +130,19 @@ class Query:
                 found.append(target.with_name(f"{target.stem}_{word}{end}.{ending}"))
         return found
 
-    def write(self, table: FieldTable, before: Mesh, after: Mesh, target: Path) -> list[Path]:
-        """Write the files of lines and planes of a prediction.
+    def found(self, table: FieldTable, before: Mesh, after: Mesh) -> list[bytes | Mesh]:
+        """What the files of :meth:`names` hold: tables of lines, then meshes of planes.
 
         Args:
             table: Inputs and targets.
             before: The mesh that was predicted on.
             after: The same with predicted fields.
-            target: Where the latter is written.
 
         Raises:
             ImportError: If PyVista is missing.
             ValueError: If a line has no point in the mesh, or a plane does not meet it.
         """
-        named, targets = self.names(target), {own.name for own in table.targets}
+        targets = {own.name for own in table.targets}
 
         def own(fields: Mapping[str, object], other: Mapping[str, object]) -> set[str]:
             return {name for name in fields if name in targets or name not in other}
@@ -160,12 +158,7 @@ class Query:
             path=after.path,
         )
         tables = [_csv(shown, line).encode() for line in self.lines]
-        cuts = [cut(after, plane.origin, plane.normal) for plane in self.planes]
-        for path, content in zip(named[: len(tables)], tables, strict=True):
-            write_atomic(path, content)
-        for path, mesh in zip(named[len(tables) :], cuts, strict=True):
-            write_mesh(path, mesh)
-        return named
+        return [*tables, *(cut(after, plane.origin, plane.normal) for plane in self.planes)]
 
 
 def with_given(
@@ -245,8 +238,8 @@ def filled(table: FieldTable, surface: Mesh, spacing: float, parameters: Mapping
     if lacking:
         raise ValueError(
             f"{surface.where}Expected all inputs of the model (got a surface without {', '.join(lacking)}); give "
-            f"numbers as values, NAME=NUMBER, or in a table of parameters; save the surface as .vtp with a field of "
-            f"zeros and ones on its faces or points for each of the others"
+            f"numbers by 'values' or 'parameters', and save the surface as .vtp with a field of zeros and ones at its "
+            f"points or faces for each of the others"
         )
     as_fields = [name for name in named if name in surface.point_data or name in surface.cell_data]
     return fill_surface(surface, spacing, [*marks, *as_fields])

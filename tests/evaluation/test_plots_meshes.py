@@ -7,7 +7,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from PIL import Image
 
 from pitgeo.evaluation.plots import MeshSample, cells, mesh_fields, meshes, space
 from pitgeo.evaluation.plots.arcs import chains
+from pitgeo.evaluation.plots.sections import section
 from pitgeo.mesh import Mesh, read_mesh
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
@@ -262,10 +263,14 @@ def test_other_things_are_seen_from_above_a_corner(extents: tuple[float, float, 
 def test_every_face_of_a_solid_has_its_colour(capfd: pytest.CaptureFixture[str]) -> None:
     mesh = Mesh(CUBE, (("vertex", np.array([[0]])), ("hexahedron", np.arange(8)[None])))
     red, blue = (space.Colors(np.array([0.0, value]), "bwr", (0, 1)) for value in (1, 0))
-    pictures = space.render(mesh, "cell", [red, blue, red], width=200)
-    assert pictures is not None
-    first, second, third = pictures
+    corners = [CUBE[CUBE.sum(1).argmax()], CUBE[CUBE.sum(1).argmin()]]
+    shown = space.render(mesh, "cell", [red, blue, red], width=200, marked=corners)
+    assert shown is not None
+    first, second, third = shown.pictures
     assert np.array_equal(first, third) and (first[0, 0] == 255).all()
+    assert [mark.is_hidden for mark in shown.marks] == [False, True]  # the nearest corner, and that behind it
+    for mark in shown.marks:
+        assert abs(mark.row - len(first) / 2) < 0.4 * len(first)
     seen = (first != 255).any(-1)
     assert 0.5 < seen.mean() < 0.95 and np.array_equal(seen, (second != 255).any(-1))
     assert seen.any(0).mean() > 0.95 and seen.any(1).mean() > 0.95  # tight
@@ -291,6 +296,39 @@ def test_points_of_a_solid_have_their_values(tmp_path: Path) -> None:
         image = np.asarray(picture.convert("RGB"))
     thirds = np.array_split(image[: len(image) // 2], 3, axis=1)
     assert all(((part != 255).any(-1)).mean() > 0.2 for part in thirds)
+
+
+@pytest.mark.usefixtures("can_render")
+@pytest.mark.parametrize("place", ["point", "cell"])
+def test_below_a_solid_is_a_cut_at_its_peak_with_marks(
+    tmp_path: Path, figures: list[Figure], place: Literal["point", "cell"]
+) -> None:
+    points = CUBE * (3, 2, 1)
+    low, high = points * (1, 1, 0.5), points * (1, 1, 0.5) + (0, 0, 0.5)
+    mesh = Mesh(np.concatenate([low, high]), (("hexahedron", np.arange(16).reshape(2, 8)),))
+    truth = np.array([0.0, 1.0]) if place == "cell" else mesh.points @ (1, 1, 0)
+    mesh_fields([MeshSample("a", mesh, place, truth, -truth)], tmp_path / "f.png")
+    titles = [text.get_text() for text in figures[0].texts]
+    assert titles == ["a", f"cut at z = {0.75 if place == 'cell' else 0.02:.4g}, by the peak of the truth"]
+    shown = [ax for ax in figures[0].axes if ax.get_title()]
+    assert [ax.get_title() for ax in shown[:3]] == [
+        "truth, \N{WHITE CIRCLE} peak",
+        "prediction, \N{MULTIPLICATION SIGN} peak",
+        "absolute error",
+    ]
+    assert [len(ax.lines) for ax in shown] == [4, 4, 4, 2, 2, 2]  # each mark with a white rim
+
+
+def test_a_section_has_the_values_of_the_plane_through_a_place() -> None:
+    pytest.importorskip("pyvista")
+    points = CUBE * (3, 2, 1)
+    mesh = Mesh(points, (("hexahedron", np.arange(8)[None]),), {"u": points @ (1, 10, 100)})
+    where, place, cut = section(mesh, np.array([1.0, 1.0, 0.25]))
+    assert where == "z = 0.25" and place.tolist() == [1, 1, 0.25]
+    np.testing.assert_allclose(cut.point_data["u"], cut.points @ (1, 10, 100))
+    assert np.ptp(cut.points, axis=0).tolist() == [3, 2, 0]
+    where, place, cut = section(mesh, np.array([3.0, 2.0, 1.0]))
+    assert where == "z = 0.98" and place.tolist() == [3, 2, 0.98] and np.all(cut.points[:, 2] == pytest.approx(0.98))
 
 
 @needs_cases
