@@ -100,7 +100,10 @@ PUBLIC = {
         "find_field",
         "points_from_cells",
     ],
-    "pitgeo.geometry": ["GEOMETRY", "candidates", "geometry_components", "geometry_values", "grid_of", "is_geometry"],
+    "pitgeo.geometry": [
+        *("GEOMETRY", "Probe", "candidates", "cut", "fill_surface", "geometry_components", "geometry_values"),
+        *("grid_of", "is_geometry", "probe", "probe_line"),
+    ],
     "pitgeo.datasets.folder": ["MeshOptions", "MeshSamples"],
     "pitgeo.data.transforms": ["AttentionGraphs", "Compose", "GridInterpolation", "LatentMesh", "UnitBox"],
     "pitgeo.testing": [

@@ -71,9 +71,9 @@ class DrawnField:
 
     def peak(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The position of the largest value, ``[D]``: of a point, or the mean of a cell's corners."""
-        number = int(np.nanargmax(np.where(np.isfinite(values), values, -np.inf)))
+        number = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
         if self.place == "point":
-            return self.mesh.points[number]
+            return np.asarray(self.mesh.points[number])
         block = next(block for block in self.blocks if number in block.numbers)
         center: NDArray[np.float64] = self.mesh.points[block.corners[block.numbers == number][0]].mean(0)
         return center

@@ -157,9 +157,6 @@ class Section(Space):
     Attributes:
         place: Where the plane is.
         what: Whose peak that is.
-
-    Raises:
-        ValueError: If no plane through the peak meets the body.
     """
 
     signs = MappingProxyType({"truth": ", \N{WHITE CIRCLE} peak"})

@@ -10,39 +10,38 @@ from pitgeo.geometry.probes import cut
 from pitgeo.integrals import measure
 from pitgeo.mesh import Mesh
 
-ENDS = 0.02
-"""A plane is not laid through a place closer than this part of the extent to an end, where it would touch a face."""
+INSIDE = 0.1
+"""A plane at a place on the surface lies inside by this part of the way to the middle of a cell there."""
 
 
 def section(mesh: Mesh, at: NDArray[np.float64]) -> tuple[str, NDArray[np.float64], Mesh]:
     """The cut at a place, normal to the axis for which its area is largest.
 
-    Where the place is at an end of the mesh along the axis, the plane lies a little inside.
+    The plane lies a little inside of the cell at the place, so that it meets the mesh where the place is on a face.
 
     Args:
         mesh: Bodies.
-        at: The place ``[3]``.
+        at: The place ``[3]``: a point of the mesh, or inside.
 
     Returns:
         Where the plane is, ``"z = 0.5"``; the place, moved onto it; and the cut.
 
     Raises:
         ImportError: If PyVista is missing.
-        ValueError: If no such plane meets the mesh.
     """
-    used = mesh.points[np.unique(np.concatenate([nodes.ravel() for _, nodes in mesh.cells]))]
-    low, high = used.min(0), used.max(0)
-    inner = np.clip(at, low + ENDS * (high - low), high - ENDS * (high - low))
-    found: list[tuple[float, int, Mesh]] = []
-    for axis in range(3):
-        try:
-            own = cut(mesh, inner, np.eye(3)[axis])
-        except ValueError:  # between two bodies
-            continue
-        found.append((measure(own), axis, own))
-    if not found:
-        raise ValueError(f"{mesh.where}Expected a plane through {at.tolist()} that meets the mesh (got none)")
-    _, axis, best = max(found, key=lambda entry: entry[0])
+    inner = _inside(mesh, at)
+    cuts = [cut(mesh, inner, np.eye(3)[axis]) for axis in range(3)]
+    axis = int(np.argmax([measure(own) for own in cuts]))
     place = at.copy()
     place[axis] = inner[axis]
-    return f"{AXES[axis]} = {place[axis]:.4g}", place, best
+    return f"{AXES[axis]} = {place[axis]:.4g}", place, cuts[axis]
+
+
+def _inside(mesh: Mesh, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A place in the cell at a point of the mesh; elsewhere, the middle of the nearest cell."""
+    centers = np.concatenate([mesh.points[nodes].mean(1) for _, nodes in mesh.cells])
+    meets = np.concatenate([(mesh.points[nodes] == at).all(2).any(1) for _, nodes in mesh.cells])
+    chosen = centers[meets] if meets.any() else centers
+    center = chosen[np.linalg.norm(chosen - at, axis=1).argmin()]
+    inner: NDArray[np.float64] = at + INSIDE * (center - at) if meets.any() else center
+    return inner
