@@ -104,8 +104,7 @@ class MeshPredictor(ABC):
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If a mesh cannot be read, was trained on, or lacks an input or every target; or the model
-                predicts time series.
+            ValueError: As :meth:`scores`; or if a mesh cannot be read, was trained on, lacks an input or all targets.
         """
         scores = self.scores()
         measures = measure_all(self, meshes, parameters, scores, is_calibration=True, progress=progress)

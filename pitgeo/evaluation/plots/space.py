@@ -247,16 +247,20 @@ def _draw(
         point_size=float(np.clip(600 / np.sqrt(surface.n_points), 2, 14)),
         render_points_as_spheres=not flat,
         reset_camera=False,
+        render=False,
     )
     creases = surface.extract_feature_edges(CREASE) if flat and surface.n_cells <= LINED else None
     outline = None
     if creases is not None and creases.n_cells:
-        outline = plotter.add_mesh(creases, color="#333333", line_width=2, lighting=False, reset_camera=False)
+        outline = plotter.add_mesh(
+            creases, color="#333333", line_width=2, lighting=False, reset_camera=False, render=False
+        )
     plotter.renderer.ResetCameraClippingRange()
+    plotter.render()
     picture = np.array(plotter.screenshot(return_img=True), dtype=np.uint8)
     for drawn in (actor, outline):
         if drawn is not None:
-            plotter.remove_actor(drawn, reset_camera=False)
+            plotter.remove_actor(drawn, reset_camera=False, render=False)
     return picture
 
 
