@@ -50,7 +50,9 @@ class TrainingConfig(Table):
     """How the weights are found.
 
     ``loss`` is relative to the norm of each target, or, ``variation_l2``, to the variation of its channel on the
-    training set: free of offsets, and defined for a target of zeros (``docs/measures.md``).
+    training set: free of offsets, and defined for a target of zeros; ``huber`` is a function of the scaled error, from
+    ``huber_threshold`` on in proportion to it (``docs/measures.md``). ``field_weights`` says how much each target
+    counts: the loss is then their weighted mean, else that of all channels.
     ``batch_size`` counts the samples of one step on all devices together; ``warmup`` is the share of the steps in which
     the learning rate rises (not set: 0.3 for ``one_cycle``, else 0); ``clip`` bounds the norm of the gradient;
     ``muon`` moves the matrices between hidden layers, AdamW the rest (:mod:`pitgeo.training.optimizers`);
@@ -71,6 +73,8 @@ class TrainingConfig(Table):
     epochs: PositiveInt = 100
     batch_size: PositiveInt = 8
     loss: LossName = "relative_l2"
+    huber_threshold: Annotated[float, Field(gt=0)] = 1.0
+    field_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -147,6 +151,8 @@ class RunConfig(Table):
                 "Expected scaling.inputs and scaling.targets = 'none', and no scaling.reference, where predictions "
                 "become inputs"
             )
+        if rollout > 1 and self.training.field_weights:
+            raise ValueError("Expected no training.field_weights where predictions become inputs; leave it out")
         own = {"scaling.reference": self.scaling.reference, "training.augment": self.training.augment}
         for key, value in own.items() if self.model.options.is_closed else ():
             if value:
@@ -160,8 +166,8 @@ class RunConfig(Table):
                 f"Expected no training.window where predictions do not become inputs, as with data.name = "
                 f"{self.data.name!r} (got {window}); leave it out"
             )
-        if window and LOSSES[self.training.loss].by_variation:
-            fit = " or ".join(repr(name) for name, loss in LOSSES.items() if not loss.by_variation)
+        if window and not LOSSES[self.training.loss].has_windows:
+            fit = " or ".join(repr(name) for name, loss in LOSSES.items() if loss.has_windows)
             raise ValueError(f"Expected training.loss = {fit} with training.window (got {self.training.loss!r})")
         if window:
             check_window(rollout, window)

@@ -160,6 +160,7 @@ class Scaling(nn.Module):
         grid: tuple[int, ...] | None = None,
         batch: Tensor | None = None,
         reference: Tensor | None = None,
+        some: tuple[Tensor, int] | None = None,
     ) -> Tensor:
         """From physical units to the model's.
 
@@ -169,8 +170,9 @@ class Scaling(nn.Module):
             batch: The sample of every row of a field ``[N, K]``, if it has several samples one after another.
             reference: What the field is divided by first, of a shape that goes with it
                 (:mod:`pitgeo.data.reference_quantities`); ``None`` for nothing.
+            some: Numbers ``[m]`` of the points of ``x``, and the number of all points; ``None`` if ``x`` has all.
         """
-        mean, std = self._at(x, grid, batch)
+        mean, std = self._of_some(x, grid, batch, some)
         x = x if reference is None else x / reference
         if self.has_logs:
             x = torch.where(self.is_log, torch.where(self.is_log, x, 1.0).log(), x)
@@ -194,12 +196,7 @@ class Scaling(nn.Module):
             some: Numbers ``[m]`` of the points of ``x``, and the number of all points; ``None`` if ``x`` has all.
             reference: What the field was divided by, at the points of ``x``; ``None`` for nothing.
         """
-        if some is None:
-            mean, std = self._at(x, grid, batch)
-        else:
-            rows, points = some
-            mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid, batch)
-            mean, std = (part if part.dim() == 1 else part[rows] for part in (mean, std))
+        mean, std = self._of_some(x, grid, batch, some)
         x = x * std + mean
         x = torch.where(self.is_log, torch.where(self.is_log, x, 0.0).exp(), x) if self.has_logs else x
         return x if reference is None else x * reference
@@ -207,6 +204,16 @@ class Scaling(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The result of :meth:`scale`."""
         return self.scale(x)
+
+    def _of_some(
+        self, x: Tensor, grid: tuple[int, ...] | None, batch: Tensor | None, some: tuple[Tensor, int] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation at all or some of the points of a field."""
+        if some is None:
+            return self._at(x, grid, batch)
+        rows, points = some
+        mean, std = self._at(x[..., :1, :].expand(*x.shape[:-2], points, -1), grid, batch)
+        return (mean, std) if mean.dim() == 1 else (mean[rows], std[rows])
 
     def _at(self, x: Tensor, grid: tuple[int, ...] | None, batch: Tensor | None) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation at the points of a field."""

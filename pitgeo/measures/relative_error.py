@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import huber_loss
 from torch_geometric.utils import segment
 
 from pitgeo.system.tensors import TensorRecord
@@ -96,6 +97,7 @@ class ErrorSizes(TensorRecord):
         rows: The points with predictions among all, ``[m]``; ``None`` for all.
         ratio: What an estimate from some points is multiplied by, ``[B, 1]``; ``None`` without ``rows``.
         norm: ``1`` or ``2``.
+        threshold: Of :func:`huber`, which takes the place of the error at a point; ``None`` for the error itself.
     """
 
     size: Tensor
@@ -103,6 +105,7 @@ class ErrorSizes(TensorRecord):
     rows: Tensor | None
     ratio: Tensor | None
     norm: Literal[1, 2]
+    threshold: float | None = None
 
     @classmethod
     def of(
@@ -170,11 +173,32 @@ class ErrorSizes(TensorRecord):
                 f"(got {list(prediction.shape)} and {list(target_rows.shape)}); reshape them, nothing is broadcast"
             )
         difference = (prediction.double() - target_rows.double()).flatten(0, -2)
+        difference = difference if self.threshold is None else huber(difference, self.threshold)
         error = _norm(difference, self.pointer, self.norm)
         if self.ratio is not None:
             error = error * self.ratio
         dtype = torch.promote_types(torch.promote_types(prediction.dtype, target.dtype), torch.float32)
         return (error / self.size).to(dtype)
+
+
+def huber(error: Tensor, threshold: float) -> Tensor:
+    r"""Huber's function, half the square of small errors, and in proportion to large ones.
+
+    .. math::
+        h_\delta(r) = \begin{cases} r^2 / 2 & |r| \le \delta \\ \delta\, (|r| - \delta / 2) & |r| > \delta \end{cases}
+
+    Args:
+        error: Errors :math:`r`.
+        threshold: :math:`\delta`.
+
+    Example:
+        >>> huber(torch.tensor([0.5, -1.0, 3.0]), 1.0)
+        tensor([0.1250, 0.5000, 2.5000])
+
+    Reference:
+        Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35, 1964.
+    """
+    return huber_loss(error, torch.zeros_like(error), reduction="none", delta=threshold)
 
 
 def at_rest(target: Tensor, typical: Tensor, groups: Sequence[int] | None = None) -> Tensor:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from pitgeo.config.config import TrainingConfig
+from pitgeo.config.losses import LOSSES
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.symmetries import Symmetries
+from pitgeo.measures.reference import Reference
 
 
 def references_of(metadata: Mapping[str, Any]) -> ReferenceQuantities | None:
@@ -36,3 +41,51 @@ def symmetries_of(training: TrainingConfig, metadata: Mapping[str, Any]) -> Symm
     if "table" not in metadata:
         raise ValueError("Expected 'metadata' with a 'table' of inputs and targets for training.augment (got none)")
     return Symmetries(training.augment, FieldTable.parse(metadata["table"]), training.augment_as)
+
+
+def variation_of(
+    training: TrainingConfig, metadata: Mapping[str, Any], symmetries: Symmetries | None = None
+) -> Tensor | None:
+    """What the loss divides the error of every channel by; ``None`` where that is not the variation.
+
+    Raises:
+        ValueError: If the metadata have no mean and variation of the training set.
+    """
+    if not LOSSES[training.loss].by_variation:
+        return None
+    if metadata.get("reference") is None:
+        raise ValueError(
+            f"Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
+            f"{training.loss!r} (got none); find it by pitgeo.measures.reference.Reference.fit"
+        )
+    reference = Reference.parse(metadata["reference"])
+    reference = reference if symmetries is None else reference.turned(symmetries)
+    channels = groups_of(metadata) or (1,) * len(reference.mean)
+    return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
+
+
+def weights_of(training: TrainingConfig, metadata: Mapping[str, Any]) -> Tensor | None:
+    r"""Weights of the channels, whose mean over all channels is 1; ``None`` where all count alike.
+
+    .. math::
+        \frac{1}{K} \sum_k w_k e_k = \sum_f \frac{W_f}{\sum_g W_g} \frac{1}{K_f} \sum_{k \in f} e_k
+
+    with the weights :math:`W_f` of targets of :math:`K_f` components; 1 for those that are not named.
+
+    Raises:
+        ValueError: If a name is no target, or the metadata do not say what the targets are.
+    """
+    weights = training.field_weights
+    if not weights:
+        return None
+    if "table" not in metadata:
+        raise ValueError("Expected 'metadata' with a 'table' of targets for training.field_weights (got none)")
+    targets = FieldTable.parse(metadata["table"]).targets
+    names = [target.name for target in targets]
+    if wrong := sorted(weights.keys() - {*names}):
+        raise ValueError(f"Expected training.field_weights to name targets, among {names} (got {wrong[0]!r})")
+    own = torch.tensor([weights.get(name, 1.0) for name in names], dtype=torch.float64)
+    counts = torch.tensor([target.channels for target in targets])
+    if not own.sum() > 0:
+        raise ValueError(f"Expected a positive weight of some target in training.field_weights (got {weights})")
+    return (own / own.sum() / counts * counts.sum()).repeat_interleave(counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -15,11 +16,10 @@ from pitgeo.config.losses import LOSSES
 from pitgeo.data import PointData
 from pitgeo.data.reference_quantities import sizes_at
 from pitgeo.data.scaling import Scaling
-from pitgeo.measures.reference import Reference
 from pitgeo.measures.relative_error import ErrorSizes
 from pitgeo.nn import project_
 from pitgeo.nn.dense import with_layouts
-from pitgeo.training.metadata import groups_of, references_of, symmetries_of
+from pitgeo.training.metadata import groups_of, references_of, symmetries_of, variation_of, weights_of
 from pitgeo.training.nonfinite import NonFiniteError, check_loss, flaw
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
@@ -39,6 +39,9 @@ class OperatorModule(LightningModule):
 
     .. math::
         e_{bk} = \frac{\lVert \hat{y}_{bk} - y_{bk} \rVert_2}{v_k \sqrt{M_b}}
+
+    With ``"huber"`` it is the mean over points of Huber's function of the scaled error. ``training.field_weights``
+    weigh the means over the components of every target.
 
     Args:
         model: Takes a batch of samples, gives values ``[M, K]`` at all their output points.
@@ -89,7 +92,8 @@ class OperatorModule(LightningModule):
         self.groups = groups_of(self.metadata)
         self.symmetries = symmetries_of(training, self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
-        self.variation = self._variation()
+        self.variation = variation_of(training, self.metadata, self.symmetries)
+        self.weights = weights_of(training, self.metadata)
         self.control = control
         if control is not None:
             self.register_buffer("share", torch.ones(()))
@@ -234,28 +238,36 @@ class OperatorModule(LightningModule):
         return torch.stack([self._error(batch, None, cast(Tensor, part)) for part in parts], -1).nan_to_num(torch.inf)
 
     def _error(self, batch: PointData, rows: Tensor | None = None, values: Tensor | None = None) -> Tensor:
-        sizes = self._error_sizes(batch, rows)
-        return sizes.errors(known(self(batch, rows=rows) if values is None else values, batch, rows), batch.y)
+        sizes, target = self._error_sizes(batch, rows), batch.y
+        values = self(batch, rows=rows) if values is None else values
+        if sizes.threshold is not None:
+            values, target = self._scaled(values, batch, rows), known(self._scaled(target, batch, None), batch)
+        errors = sizes.errors(known(values, batch, rows), target)
+        return errors if self.weights is None else errors * self.weights.to(errors)
+
+    def _scaled(self, values: Tensor, batch: PointData, rows: Tensor | None) -> Tensor:
+        """Values at the output points, or some of them, in the model's units."""
+        pos, numbers = batch.points("output")
+        wanted = sizes_at(self.references, batch, rows, is_checked=False)[1]
+        some = None if rows is None else (rows, len(pos))
+        return self.target_scaling.scale(values, batch.common_grid, numbers, wanted, some)
 
     def _error_sizes(self, batch: PointData, rows: Tensor | None) -> ErrorSizes:
         """What errors at some output points are relative to: found before the batch was moved, or now."""
         stored = batch.get("error_sizes")
         if isinstance(stored, ErrorSizes) and stored.rows is rows:
             return stored
-        device = batch.y.device
+        training, device = self.training_config, batch.y.device
         floor, typical = (None if sizes is None else sizes.to(device) for sizes in (self.floor, self.typical))
-        return ErrorSizes.of(
-            batch.y,
-            None if batch.y.dim() == 3 else batch.points("output")[1],
-            batch.samples,
-            self.training_config.norm,
-            batch.get("sample_id"),
-            floor,
-            self.groups,
-            rows,
-            typical,
-            None if self.variation is None else self.variation.to(device).double() * root_counts(batch),
-        )
+        is_huber, sizes = LOSSES[training.loss].is_huber, None
+        if is_huber:
+            sizes = root_counts(batch).square()
+        elif self.variation is not None:
+            sizes = self.variation.to(device).double() * root_counts(batch)
+        numbers = None if batch.y.dim() == 3 else batch.points("output")[1]
+        ids, norm = batch.get("sample_id"), training.norm
+        found = ErrorSizes.of(batch.y, numbers, batch.samples, norm, ids, floor, self.groups, rows, typical, sizes)
+        return replace(found, threshold=training.huber_threshold) if is_huber else found
 
     def _query_rows(self, batch: PointData) -> Tensor | None:
         """The output points that the loss of a training step is of; ``None`` for all."""
@@ -266,22 +278,6 @@ class OperatorModule(LightningModule):
 
     def _check_finite(self, loss: Tensor, batch: PointData, step: int) -> None:
         check_loss(loss, batch, f"step {step} of {self.steps} (epoch {self.current_epoch + 1})")
-
-    def _variation(self) -> Tensor | None:
-        """What the loss divides the error of every channel by; ``None`` where it is relative to the target itself."""
-        loss = self.training_config.loss
-        if not LOSSES[loss].by_variation:
-            return None
-        if self.metadata.get("reference") is None:
-            raise ValueError(
-                f"Expected 'metadata' with a 'reference', mean and variation of the training set, for training.loss = "
-                f"{loss!r} (got none); find it by pitgeo.measures.reference.Reference.fit"
-            )
-        reference = Reference.parse(self.metadata["reference"])
-        if self.symmetries is not None:
-            reference = reference.turned(self.symmetries)
-        channels = self.groups or (1,) * len(reference.mean)
-        return torch.tensor(reference.scales(channels), dtype=torch.float64).float()
 
     @property
     def floor(self) -> Tensor | None:

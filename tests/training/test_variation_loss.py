@@ -143,9 +143,10 @@ def test_losses_are_those_of_the_table() -> None:
         "relative_l1": 1,
         "relative_l2": 2,
         "variation_l2": 2,
+        "huber": 1,
     }
     assert all(loss.norm == 2 for loss in LOSSES.values() if loss.by_variation)
-    with pytest.raises(ValueError, match="'relative_l2', 'relative_l1' or 'variation_l2'"):
+    with pytest.raises(ValueError, match="'relative_l2', 'relative_l1', 'variation_l2' or 'huber'"):
         TrainingConfig(loss="l2")
 
 
