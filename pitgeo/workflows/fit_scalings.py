@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 import numpy as np
@@ -18,9 +18,8 @@ from pitgeo.data.fields.mesh_field import own_number
 from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import CONSTANT, Scaling
-from pitgeo.data.symmetries import Symmetries, Turned
 from pitgeo.datasets.shared_mesh import SharedMesh
-from pitgeo.workflows.check_augment import symmetries_of
+from pitgeo.workflows.before_scaling import BeforeScaling, before_scaling
 
 FROM_ZERO = 2.0
 """The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
@@ -33,9 +32,8 @@ def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> tupl
         ValueError: If the configuration asks for what the samples do not allow; the message names it.
     """
     kinds, logs = config.scaling, _logs(config, table)
-    references = ReferenceQuantities.of(kinds.reference, table)
-    before = _Before(references, symmetries_of(config, samples, table, references))
-    _check_references(samples, references)
+    before = before_scaling(config, table, samples.table is not None)
+    _check_references(samples, before.references)
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0], before)
@@ -74,33 +72,12 @@ def _check_references(samples: Samples, references: ReferenceQuantities | None) 
         cast(ReferenceQuantities, references).sizes(sample, "" if name is None else f"{name}: ")
 
 
-@dataclass(frozen=True)
-class _Before:
-    """What happens to samples before their fields are scaled: they are turned, and divided by their references."""
-
-    references: ReferenceQuantities | None
-    symmetries: Symmetries | None
-
-    def values(self, sample: PointData, key: Literal["x", "y"]) -> Tensor:
-        """Input values or targets, divided by their references."""
-        return cast(Tensor, sample[key]) if self.references is None else self.references.divided(sample, key)
-
-    def turned(self, key: Literal["x", "y"]) -> tuple[Turned, ...]:
-        """The fields that are turned."""
-        both = None if self.symmetries is None else {"x": self.symmetries.inputs, "y": self.symmetries.targets}
-        return () if both is None else both[key]
-
-    def moments(self, fields: Sequence[Turned], mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and variance over all turned samples."""
-        return (mean, variance) if self.symmetries is None else self.symmetries.moments(mean, variance, fields)
-
-
 def _scaling(
     samples: Sequence[PointData],
     key: Literal["x", "y"],
     kind: Literal["none", "channel", "point"],
     logs: list[int],
-    before: _Before,
+    before: BeforeScaling,
     table: FieldTable | None = None,
 ) -> Scaling:
     name = {"x": "inputs", "y": "targets"}[key]
@@ -116,7 +93,7 @@ def _scaling(
     return Scaling.fit_points(before.values(samples.batch(range(len(samples))), key), samples.grid)
 
 
-def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable, before: _Before) -> Scaling:
+def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTable, before: BeforeScaling) -> Scaling:
     """The scaling, with numbers in a set by their own mean and spread; zero, where there is none, stays zero.
 
     They are divided by their standard deviation over the samples. A mean of more than :data:`FROM_ZERO` of these is
@@ -144,7 +121,11 @@ def _with_local(scaling: Scaling, samples: Sequence[PointData], table: FieldTabl
 
 
 def _masked_scaling(
-    samples: Sequence[PointData], kind: Literal["none", "channel"], logs: list[int], before: _Before, table: FieldTable
+    samples: Sequence[PointData],
+    kind: Literal["none", "channel"],
+    logs: list[int],
+    before: BeforeScaling,
+    table: FieldTable,
 ) -> Scaling:
     """A scaling of targets that do not all belong to the same points: target by target, where it is known."""
     parts, start = [], 0

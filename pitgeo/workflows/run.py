@@ -26,6 +26,7 @@ from pitgeo.system.atomic_files import write_atomic
 from pitgeo.training import FORMAT, OperatorModule, find_context, fit, start_from, together, torch_device
 from pitgeo.training.loader import collate
 from pitgeo.training.options import prepare_model
+from pitgeo.workflows.before_scaling import before_scaling
 from pitgeo.workflows.fit_control import fit_before, with_control
 from pitgeo.workflows.run_data import RunData, data_spec, example_samples, read_data
 from pitgeo.workflows.run_folder import Trained, as_begun, check_places, claim, finished
@@ -117,7 +118,9 @@ def dry_run(config: RunConfig) -> list[str]:
     train, validation, test = options.counts()
     samples, are_given = example_samples(config)
     sample = samples[0]
-    labels = options.table(sample).target_labels
+    table = options.table(sample)
+    labels = table.target_labels
+    before_scaling(config, table)
     model = build(config.model.options, data_spec(config, samples))
     prepare_model(model, config.training)
     tried = _try(model, samples) if are_given else "no sample: there are no files"

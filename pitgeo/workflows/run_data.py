@@ -20,6 +20,7 @@ from pitgeo.geometry.sets import FOR_ERRORS, in_set
 from pitgeo.graphs.neighbors import spacing
 from pitgeo.measures.quantities import Quantities
 from pitgeo.models.registry import DataSpec
+from pitgeo.workflows.before_scaling import before_scaling
 from pitgeo.workflows.run_folder import read_start
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ def read_data(config: RunConfig, progress: bool) -> RunData:
     raw, validation = options.training_parts(progress)
     _check_samples(config, raw)
     table = options.table(raw[0])
+    before_scaling(config, table, raw.table is not None)  # mistakes are found out before graphs
     _warn_of_loss(config, raw, table)
     _check_evaluation(config, raw, table)
     box_scale = fit_box_scale(config, raw) if earlier is None else _earlier_scale(config, earlier)

@@ -18,7 +18,7 @@ from pitgeo.prediction.export import export_model, program_inputs
 from pitgeo.prediction.predictor import load_ensemble
 from pitgeo.workflows.designs import Varied
 from pitgeo.workflows.optimise import optimise
-from pitgeo.workflows.run import train
+from pitgeo.workflows.run import dry_run, train
 from pitgeo.workflows.train_ensemble import train_ensemble
 from tests.datasets.folder.conftest import small_mesh
 from tests.small_runs import small_run
@@ -251,3 +251,37 @@ def test_starting_from_a_run_with_another_reference_is_refused(root, predictor, 
     with pytest.raises(ValueError, match=r"scaling.reference.young = 'young', as in .* \(got '2 \* young'\)"):
         train(config, tmp_path / "other")
     train(small_run(root, "cases/*.vtu", INPUTS, TARGETS, *settings(), start), tmp_path / "same")
+
+
+def test_series_of_states(tmp_path):
+    """The state is an input and a target; both are divided."""
+    meshes = solid(0), solid(1), solid(2)
+    for number, mesh in enumerate(meshes):
+        for step in range(4):
+            v = mesh.point_data["v"] * 0.8**step
+            write_mesh(tmp_path / "cases" / f"case{number}_{step}.vtu", mesh.with_point_data("v", v, "replace"))
+    changes = ["data.meshes.series={case}_{step}.vtu", f"scaling.reference.v={SIZE}"]
+    changes += [*settings()[3:], "data.meshes.validation=0", "data.meshes.test=1"]
+    config = small_run(tmp_path, "cases/*.vtu", ["traction", "young", "length"], ["v"], *changes)
+    predictor = load(train(config, tmp_path / "out").checkpoint)
+    once, more = (predictor.sample(mesh, None) for mesh in (solid(0), scaled(solid(0))))
+    for steps in (1, 3):
+        own, found = (predictor.predict(sample, steps) for sample in (once, more))
+        assert np.allclose(found, 50 * own, rtol=1e-4, atol=1e-5 * float(found.abs().max()))
+    assert predictor.module.input_scaling.std[-2:].tolist() != [1.0, 1.0]
+
+
+def scaled(mesh):
+    """The same state under 50 times the load."""
+    mesh = mesh.with_field_data("traction", 50 * mesh.field_data["traction"], "replace")
+    return mesh.with_point_data("v", 50 * mesh.point_data["v"], "replace")
+
+
+def test_a_dry_run_finds_unknown_names(root):
+    for change, message in (
+        ("scaling.reference.v=heft", "got 'heft' in 'heft'"),
+        ('training.augment=["turn_z"]', "symmetries in 2D"),
+        ("training.field_weights.w=1.0", "field_weights to name targets"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            dry_run(small_run(root, "cases/*.vtu", INPUTS, TARGETS, change))

@@ -1,36 +1,72 @@
-"""What training samples are turned by, and refusals where they cannot be."""
+"""What happens to samples before their fields are scaled: they are turned, and divided by reference quantities."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from torch import Tensor
 
 from pitgeo.config.config import RunConfig
+from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.reference_quantities import ReferenceQuantities
-from pitgeo.data.samples import Samples
-from pitgeo.data.symmetries import Symmetries
+from pitgeo.data.symmetries import Symmetries, Turned
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh, UnitBox
+from pitgeo.training.metadata import weights_of
 
 
-def symmetries_of(
-    config: RunConfig, samples: Samples, table: FieldTable, references: ReferenceQuantities | None
-) -> Symmetries | None:
-    """The symmetries of ``training.augment``; ``None`` without any.
+@dataclass(frozen=True)
+class BeforeScaling:
+    """What happens to samples before their fields are scaled.
+
+    Args:
+        references: What fields are divided by; ``None`` for nothing.
+        symmetries: What training samples are turned by; ``None`` for nothing.
+    """
+
+    references: ReferenceQuantities | None
+    symmetries: Symmetries | None
+
+    def values(self, sample: PointData, key: Literal["x", "y"]) -> Tensor:
+        """Input values or targets, divided by their references."""
+        return cast(Tensor, sample[key]) if self.references is None else self.references.divided(sample, key)
+
+    def turned(self, key: Literal["x", "y"]) -> tuple[Turned, ...]:
+        """The fields that are turned."""
+        both = None if self.symmetries is None else {"x": self.symmetries.inputs, "y": self.symmetries.targets}
+        return () if both is None else both[key]
+
+    def moments(self, fields: Sequence[Turned], mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance over all turned samples."""
+        return (mean, variance) if self.symmetries is None else self.symmetries.moments(mean, variance, fields)
+
+
+def before_scaling(config: RunConfig, table: FieldTable, is_of_files: bool = True) -> BeforeScaling:
+    """Reference quantities and symmetries of a configuration; names are checked, but no values of samples.
+
+    Args:
+        config: The run.
+        table: Inputs and targets.
+        is_of_files: Whether samples come from mesh files, whose fields the table knows.
 
     Raises:
-        ValueError: If samples, scalings or the model do not go with turned samples; the message says what does not.
+        ValueError: If a name is not known, or samples, scalings or the model do not go with turned samples.
     """
-    training, options = config.training, config.model.options
+    training = config.training
+    references = ReferenceQuantities.of(config.scaling.reference, table)
+    weights_of(training, {"table": table.plain()})
     if not training.augment:
-        return None
-    if samples.table is None:
+        return BeforeScaling(references, None)
+    if not is_of_files:
         raise ValueError(
             f"Expected data of mesh files for training.augment (got data.name = {config.data.name!r}); leave it out"
         )
     symmetries = Symmetries(training.augment, table, training.augment_as)
-    if what := _obstacle(config, options, symmetries, table, references):
+    if what := _obstacle(config, config.model.options, symmetries, table, references):
         raise ValueError(f"Expected {what} with training.augment; change that, or leave training.augment out")
-    return symmetries
+    return BeforeScaling(references, symmetries)
 
 
 def _obstacle(
