@@ -154,7 +154,7 @@ class RunConfig(Table):
         if rollout > 1 and self.training.field_weights:
             raise ValueError("Expected no training.field_weights where predictions become inputs; leave it out")
         own = {"scaling.reference": self.scaling.reference, "training.augment": self.training.augment}
-        for key, value in own.items() if self.model.options.is_closed else ():
+        for key, value in own.items() if getattr(self.model.options, "is_closed", False) else ():
             if value:
                 raise ValueError(
                     f"Expected no {key} with model.name = {self.model.name!r}, which is fitted to the samples as they "
