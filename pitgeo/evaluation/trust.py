@@ -90,7 +90,7 @@ def trust_report(
     count = min(len(samples), MOST_CASES)
     numbers = [number * len(samples) // count for number in range(count)]
     found = [(number, case) for number in numbers if (case := samples.case(number)) is not None]
-    judged = [(number, predictor.doubts.trust(case)) for number, case in found]
+    judged = [(number, predictor.doubts.trust(predictor.doubts.divided(case))) for number, case in found]
     counts = Counter(trust.status for _, trust in judged)
     if judged and not counts["unknown"]:
         report["training_set"] = {

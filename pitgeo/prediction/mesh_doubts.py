@@ -68,13 +68,20 @@ class MeshDoubts:
         """Share of the training range that an input may leave it by without being outside of the training set."""
         return min((novelty.margin for novelty in self.novelties.values()), default=MARGIN)
 
-    def case(self, mesh: Mesh, inputs: Floats) -> MeshCase:
-        """A mesh as the numbers that are compared; ``inputs`` are the result of :meth:`FieldTable.read` for it.
+    def case(self, mesh: Mesh, inputs: Floats, has_shape: bool = False) -> MeshCase:
+        """A mesh as the numbers that are compared.
 
-        Inputs are divided by their references.
+        Args:
+            mesh: The mesh.
+            inputs: The result of :meth:`FieldTable.read` for it.
+            has_shape: Whether the numbers of the shape are found in any case, not only where they are compared.
         """
-        case = MeshCase.of(self.table, mesh, inputs, has_shape="shape" in self.novelties)
-        return case if self.references is None else self.references.case(case, mesh.where)
+        case = MeshCase.of(self.table, mesh, inputs, has_shape or "shape" in self.novelties)
+        return self.divided(case, mesh.where)
+
+    def divided(self, case: MeshCase, where: str = "") -> MeshCase:
+        """Numbers of a mesh, with those of its inputs divided by their references."""
+        return case if self.references is None else self.references.case(case, where)
 
     def of_case(self, case: MeshCase) -> list[Note]:
         """A note for everything that puts a mesh outside of the training set.

@@ -119,7 +119,7 @@ def choose(
         for place, (case, numbers) in enumerate(progress(cases)):
             mesh = read(case) if isinstance(case, Path) else case
             inputs = predictor.table.read(mesh, numbers)
-            own = MeshCase.of(predictor.table, mesh, inputs)
+            own = predictor.doubts.case(mesh, inputs, has_shape=True)
             predictor.doubts.say(mesh, predictor.doubts.of_case(own))
             names.append(str(case) if isinstance(case, Path) else str(mesh.path or f"mesh {place}"))
             rows.append(_row(own) if describe is None else describe(mesh, numbers))
@@ -219,7 +219,8 @@ def _training(predictor: MeshPredictor) -> list[tuple[Any, Any]]:
 
 def _default(predictor: MeshPredictor) -> Describe:
     def describe(mesh: Mesh, numbers: Mapping[str, float]) -> Sequence[float]:
-        return _row(MeshCase.of(predictor.table, mesh, predictor.table.read(mesh, numbers)))
+        inputs = predictor.table.read(mesh, numbers)
+        return _row(predictor.doubts.case(mesh, inputs, has_shape=True))
 
     return describe
 

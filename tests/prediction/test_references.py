@@ -16,6 +16,7 @@ from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.prediction.export import export_model, program_inputs
 from pitgeo.prediction.predictor import load_ensemble
+from pitgeo.workflows.choose import choose
 from pitgeo.workflows.designs import Varied
 from pitgeo.workflows.optimise import optimise
 from pitgeo.workflows.run import dry_run, train
@@ -116,7 +117,10 @@ def test_errors_and_bounds_are_in_units(predictor, root):
     truth, predicted = mesh.point_data["v"], predictor.predict_mesh(mesh).point_data["v_prediction"]
     assert small["rmse"] == pytest.approx(np.sqrt(((truth - predicted) ** 2).sum(1).mean()), rel=1e-4)
     stored = json.loads((root / "out" / "evaluation.json").read_text())
+    counts = {status: stored["training_set"][status] for status in ("inside", "edge", "outside")}
     names = predictor.facts["split"]["test"]
+    judged = [predictor.trust(read_mesh(name)).status for name in names]
+    assert counts == {status: judged.count(status) for status in counts}
     again = predictor.evaluate(list(names))
     assert stored["errors"]["v"]["rmse"]["pooled"] == pytest.approx(again["errors"]["v"]["rmse"]["pooled"], rel=1e-5)
 
@@ -275,6 +279,15 @@ def scaled(mesh):
     """The same state under 50 times the load."""
     mesh = mesh.with_field_data("traction", 50 * mesh.field_data["traction"], "replace")
     return mesh.with_point_data("v", 50 * mesh.point_data["v"], "replace")
+
+
+def test_other_loads_of_a_mesh_in_the_training_set_are_not_chosen(predictor):
+    trained = [int(name.removesuffix(".vtu")[-1]) for name in predictor.facts["split"]["train"]]
+    loads = [solid(number, 1000.0, 7.0) for number in trained]
+    chosen = choose(predictor, [*loads, solid(40)], 1)
+    assert [one.place for one in chosen] == [len(loads)] and chosen[0].distance > 1
+    with pytest.raises(ValueError, match=r"got 0 among 5"):
+        choose(predictor, loads, 1)
 
 
 def test_a_dry_run_finds_unknown_names(root):
