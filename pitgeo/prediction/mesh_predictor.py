@@ -17,7 +17,6 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.reading import Floats
-from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.datasets.folder.parameters import new_parameters
 from pitgeo.measures.measures import FORMAT, Measures
 from pitgeo.measures.reference import Reference
@@ -30,6 +29,7 @@ from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
 from pitgeo.prediction.mesh_errors import add_mesh
 from pitgeo.prediction.trust import Trust
+from pitgeo.training.metadata import references_of
 
 
 class MeshPredictor(ABC):
@@ -53,7 +53,7 @@ class MeshPredictor(ABC):
         self.path = path
         self.table = FieldTable.parse(facts["table"])
         self.targets: tuple[str, ...] = self.table.target_labels
-        self.references = ReferenceQuantities.of(config.scaling.reference, self.table)
+        self.references = references_of(facts)
         self.doubts = MeshDoubts(self.table, facts)
         self.bounds = stored_bounds(facts.get(STORED), path)
 
