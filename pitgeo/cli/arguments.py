@@ -11,7 +11,7 @@ from pitgeo.cli.terminal import argument
 
 DEVICES = ("auto", "cpu", "gpu")
 
-_SAME = "members number output overwrite parameters resume samples seed starts steps"
+_SAME = "host members number output overwrite parameters port resume samples seed starts steps"
 FLAGS = {**{name: name for name in _SAME.split()}, "overrides": "set", "values": "value"}
 """Flags by the arguments of functions that they become."""
 
@@ -122,6 +122,8 @@ def make_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> 
     _add_optimise(optimise, commands["optimise"])
     _add_choose(verbs.add_parser("choose", help="which meshes to simulate next"), commands["choose"])
 
+    _add_view(verbs.add_parser("view", help="look at predictions in the browser"), commands["view"])
+
     describe = verbs.add_parser("describe", help="what is in mesh files, and what could go wrong with them")
     describe.add_argument("meshes", nargs="+", metavar="MESH", help="mesh files, quoted patterns, or folders of them")
     describe.add_argument("--write", type=Path, metavar="FILE", help="write a configuration to train with, .toml")
@@ -208,6 +210,21 @@ def _add_choose(choose: argparse.ArgumentParser, run: Callable[[argparse.Namespa
     _add_device(choose)
     _add_quiet(choose)
     choose.set_defaults(run=run)
+
+
+def _add_view(view: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    _add_checkpoint(view)
+    view.add_argument("meshes", nargs="*", metavar="MESH", help="mesh files (default: the test samples of the run)")
+    _add_parameters(view)
+    view.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="NAME",
+        help="interface to listen on (default: 127.0.0.1, this machine alone); elsewhere the address has a token",
+    )
+    view.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: any that is free)")
+    _add_device(view)
+    view.set_defaults(run=run)
 
 
 def _add_mesh(command: argparse.ArgumentParser) -> None:

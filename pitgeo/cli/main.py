@@ -1,4 +1,4 @@
-"""The command line: ``pitgeo train|evaluate|calibrate|predict|sweep|optimise|choose|describe|export``.
+"""The command line: ``pitgeo train|evaluate|calibrate|predict|sweep|optimise|choose|view|describe|export``.
 
 Here alone pitgeo prints, and sets exit codes.
 """
@@ -16,6 +16,7 @@ from pitgeo.cli.arguments import make_parser, with_flags
 from pitgeo.cli.decide import choose, optimise, sweep
 from pitgeo.cli.model import loaded
 from pitgeo.cli.terminal import bars, check_folder, console, given
+from pitgeo.cli.view import view
 from pitgeo.system.interrupted import InterruptionError, ignore_echoes
 from pitgeo.system.memory import importing, keep_memory
 from pitgeo.system.threads import share_processors
@@ -282,6 +283,7 @@ _COMMANDS = {
     "sweep": sweep,
     "optimise": optimise,
     "choose": choose,
+    "view": view,
     "describe": _describe,
     "export": _export,
 }

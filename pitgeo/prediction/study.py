@@ -86,10 +86,8 @@ class MeshStudy:
     ) -> None:
         self.table = table
         self.numbers = [_known(name, numbers(table), mesh.where) for name in values]
-        self.values = _columns(values, mesh.where)
-        for number, column in zip(self.numbers, self.values.T, strict=True):
-            _check_kinds(number, column, mesh.where)
         self._mesh = mesh
+        self.values = self._checked(values)
         self.mesh = self.with_values(0, parameters)
         self.inputs = table.read(self.mesh, parameters)
         self.sample = table.mesh_sample(self.mesh, parameters, self.inputs)
@@ -106,6 +104,14 @@ class MeshStudy:
         """Input values ``[B, N, C]`` of some of the predictions."""
         return self.input_values(torch.from_numpy(self.values[rows]).to(self.sample.x.dtype))
 
+    def inputs_for(self, values: Mapping[str, ArrayLike]) -> Tensor:
+        """Input values ``[B, N, C]`` with other values ``[B]`` of the same numbers, in the same order.
+
+        Raises:
+            ValueError: If the values are not finite or of different lengths, or a category is none of the training.
+        """
+        return self.input_values(torch.from_numpy(self._checked(values)).to(self.sample.x.dtype))
+
     def input_values(self, values: Tensor) -> Tensor:
         """Input values ``[B, N, C]`` with the given numbers ``[B, numbers]``, differentiable with respect to them."""
         x = self.sample.x.to(values.dtype).repeat(len(values), 1, 1)
@@ -117,6 +123,14 @@ class MeshStudy:
                 hot = value[:, None] == torch.tensor(field.categories).to(x)
                 x[..., channel : channel + len(field.categories)] = hot[:, None, :].to(x)
         return x
+
+    def read(self, values: Sequence[float]) -> Floats:
+        """The result of :meth:`FieldTable.read` for the mesh with these numbers, without looking at it again."""
+        inputs = self.inputs.copy()
+        for number, masks, value in zip(self.numbers, self._masks, values, strict=True):
+            for column, mask in zip(number.columns, masks, strict=True):
+                inputs[:, column] = value * mask.numpy()
+        return inputs
 
     def outside(
         self, ranges: Sequence[tuple[float, float]] | None, margin: float, sizes: NDArray[Any] | None = None
@@ -150,6 +164,13 @@ class MeshStudy:
         """Every target by its name, ``[B, n, components]`` at its own place, from values ``[B, M, channels]``."""
         parts = [self.table.split(self.mesh, sample.numpy()) for sample in values]
         return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+
+    def _checked(self, values: Mapping[str, ArrayLike]) -> Floats:
+        """The values of all numbers as a table ``[S, numbers]``."""
+        table = _columns(values, self._mesh.where)
+        for number, column in zip(self.numbers, table.T, strict=True):
+            _check_kinds(number, column, self._mesh.where)
+        return table
 
     def _mask(self, field: MeshField) -> Tensor:
         """Where a number is given: 1 at its points, 0 elsewhere, ``[N]``."""

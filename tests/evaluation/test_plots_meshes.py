@@ -283,7 +283,7 @@ def test_every_face_of_a_solid_has_its_colour(capfd: pytest.CaptureFixture[str])
 @pytest.mark.usefixtures("can_render")
 def test_points_of_a_solid_have_their_values(tmp_path: Path) -> None:
     mesh = Mesh(CUBE, (("hexahedron", np.arange(8)[None]),))
-    surface, origin = space._surface(space._grid(mesh), "point")
+    surface, origin = space.visible_surface(space.grid(mesh), "point")
     np.testing.assert_allclose(surface.points, CUBE[origin], atol=1e-6)
     assert surface.area == pytest.approx(6) and set(origin) == set(range(8))
     rows = [
@@ -334,11 +334,11 @@ def test_a_section_has_the_values_of_the_plane_through_a_place() -> None:
 @pytest.mark.usefixtures("can_render")
 def test_other_programs_solids_and_surfaces(tmp_path: Path) -> None:
     car = read_mesh(CASES / "fields" / "car_0.vtu")
-    surface, origin = space._surface(space._grid(car), "cell")
+    surface, origin = space.visible_surface(space.grid(car), "cell")
     assert surface.n_cells == len(origin) == 7168
     assert np.array_equal(np.sort(origin), np.arange(7168))
     notch = read_mesh(CASES / "fields" / "notch_stress_fixed.vtk")
-    assert space._surface(space._grid(notch), "point")[0].n_cells < 2 * 2192
+    assert space.visible_surface(space.grid(notch), "point")[0].n_cells < 2 * 2192
     stress = notch.point_data["Nodal Stress-normed"]
     assert mesh_fields([MeshSample("notch", notch, "point", None, stress)], tmp_path / "f.png") is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,16 @@ class MeshCase:
         normals = [part.mean(0).tolist() for field, part in parts if field.is_geometry and field.name == "normals"]
         normal = tuple(normals[0]) if normals else ()
         return cls(low, high, sizes(mesh), normal, *descriptors(table, inputs, shape(mesh) if has_shape else ()))
+
+    def with_numbers(self, table: FieldTable, inputs: Floats) -> MeshCase:
+        """The same mesh with other numbers of the whole mesh, and what is computed from its points as it is.
+
+        Args:
+            table: Inputs and targets.
+            inputs: As for :meth:`of`, with the other numbers.
+        """
+        low, high = (tuple(part.tolist()) for part in table.ranges(inputs))
+        return replace(self, low=low, high=high, inputs=descriptors(table, inputs, ())[0])
 
 
 def descriptors(table: FieldTable, inputs: Floats, own: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

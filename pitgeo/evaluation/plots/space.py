@@ -118,8 +118,8 @@ def render(
     if not can_render():
         log.warning("Pictures of meshes in space are left out: VTK cannot draw here (no OpenGL, EGL or OSMesa)")
         return None
-    with _quiet():
-        surface, origin = _surface(_grid(mesh), place)
+    with quiet():
+        surface, origin = visible_surface(grid(mesh), place)
         points = np.asarray(surface.points, dtype=float)
         view = best_view(points)
         across, up = points @ view.right, points @ view.up
@@ -193,8 +193,12 @@ def can_render() -> bool:
     return tried.returncode == 0
 
 
-def _grid(mesh: Mesh) -> Any:
-    """The cells of the highest dimension, by their corners, as a PyVista grid; the points if there are no cells."""
+def grid(mesh: Mesh) -> Any:
+    """The cells of the highest dimension, by their corners, as a PyVista grid; the points if there are no cells.
+
+    Raises:
+        ImportError: If PyVista is not installed.
+    """
     dimension, blocks = largest_cells(mesh)
     if dimension == 0:
         count = len(mesh.points)
@@ -205,18 +209,18 @@ def _grid(mesh: Mesh) -> Any:
         for block in blocks
     ]
     kinds = np.concatenate([np.full(len(block.corners), block.vtk, np.uint8) for block in blocks])
-    grid = pyvista().UnstructuredGrid(np.concatenate(rows), kinds, mesh.points)
-    grid.cell_data["number"] = np.concatenate([block.numbers for block in blocks])
-    return grid
+    result = pyvista().UnstructuredGrid(np.concatenate(rows), kinds, mesh.points)
+    result.cell_data["number"] = np.concatenate([block.numbers for block in blocks])
+    return result
 
 
-def _surface(grid: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[np.int64]]:
-    """The visible surface of a grid, and the number in the mesh of each of its points or cells."""
+def visible_surface(cells: Any, place: Literal["point", "cell"]) -> tuple[Any, NDArray[np.int64]]:
+    """The visible surface of a grid; numbers of its points in the grid, or of its cells in the mesh."""
     from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 
-    grid.point_data["number"] = np.arange(grid.n_points)
+    cells.point_data["number"] = np.arange(cells.n_points)
     extract = vtkGeometryFilter()
-    extract.SetInputData(grid)
+    extract.SetInputData(cells)
     extract.Update()
     surface = pyvista().wrap(extract.GetOutput())
     origin = np.asarray((surface.point_data if place == "point" else surface.cell_data)["number"])
@@ -265,7 +269,7 @@ def _draw(
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence the messages of VTK's C++ code on the console, for example that there is no screen."""
     from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
 
