@@ -133,7 +133,7 @@ def _values(number: Number, table: FieldTable, facts: Mapping[str, Any]) -> NDAr
 def _few(values: NDArray[np.float64]) -> tuple[float, ...]:
     """The values of a number, if they are few successive whole numbers: one may want to see others in between."""
     found = np.unique(values)
-    is_few = 0 < len(found) <= MOST_CHOICES and len(values) >= SAMPLES_PER_CHOICE * len(found)
+    is_few = 1 < len(found) <= MOST_CHOICES and len(values) >= SAMPLES_PER_CHOICE * len(found)
     return tuple(found.tolist()) if is_few and np.array_equal(found, np.round(found[0]) + np.arange(len(found))) else ()
 
 

@@ -148,7 +148,7 @@ class Page:
         """What is seen, as a PNG file."""
         values = ", ".join(f"{name} = {format_number(value)}" for name, value in self.answer.values.items())
         title = self.session.cases[self.session.number].name
-        texts = [f"{title}: {values}" if values else title, self.answer.trust.sentence]
+        texts = [title, *([values] if values else []), self.answer.trust.sentence]
         return picture(drawing, self.state.panels, self._legends, texts)
 
     # What follows
@@ -198,13 +198,7 @@ class Page:
         controls = self.session.controls
         if len(self.state.numbers) != len(controls):
             return None
-        values = {}
-        for control, value in zip(controls, self.state.numbers, strict=True):
-            try:
-                values[control.name] = float(value)
-            except (TypeError, ValueError):
-                return None  # a field that is being filled in
-        return values
+        return {control.name: _number(value) for control, value in zip(controls, self.state.numbers, strict=True)}
 
     def _opened(self) -> None:
         """Show another case from its file's numbers on."""
@@ -275,3 +269,11 @@ class Page:
         field = self.state.field_name
         self.state.probe = probe_rows(self.session, self.answer, field, self._probed, self._step)
         self.scene.mark(self.session.positions(field)[self._probed])
+
+
+def _number(value: Any) -> float:
+    """What the browser sends as a number; not-a-number for anything else, which the prediction refuses."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")

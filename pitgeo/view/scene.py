@@ -104,10 +104,12 @@ class Scene:
         for number, view in enumerate(self._views):  # all stay in the window: the browser loses those that leave it
             is_shown, count = number < len(drawn), len(drawn)
             view.renderer.SetViewport(*((number / count, 0, (number + 1) / count, 1) if is_shown else HIDDEN))
+            if not is_shown:
+                view.clear()
         surface, columns = self._surface([panel.values for panel in panels], clip)
         lines = self._outline(surface, clip)
         for view, panel, values in zip(drawn, panels, columns, strict=True):
-            own = surface.copy(deep=False)
+            own = surface.copy(deep=self.dimension == 1)  # curves have points of their own
             if self.dimension == 1:
                 own.points = self._curve(own.points, values, panel.limits)
             view.draw(own, self.place, values, panel, lines, edges)
@@ -136,10 +138,10 @@ class Scene:
         surface = self._views[0].surface
         found: Floats | None = None
         if surface.GetNumberOfPolys() and self.dimension > 1:
-            hits, _ = surface.ray_trace(start, end, first_point=True)
-            found = np.asarray(hits, float).reshape(-1) if len(hits) else None
+            hits = np.asarray(surface.ray_trace(start, end)[0], float).reshape(-1, 3)  # in no order
+            found = hits[np.linalg.norm(hits - start, axis=1).argmin()] if len(hits) else None
         else:
-            candidates = np.concatenate([np.asarray(view.surface.points) for view in self._views[:1]])
+            candidates = np.concatenate([np.asarray(view.surface.points) for view in self._views[: self._count]])
             along = (end - start) / np.linalg.norm(end - start)
             apart = candidates - start
             distances = np.linalg.norm(apart - (apart @ along)[:, None] * along, axis=1)
@@ -251,6 +253,11 @@ class _View:
         if lines is not None:
             self._parts["lines"][1].SetInputData(lines)
         self._put("lines", lines is not None)
+
+    def clear(self) -> None:
+        """Draw nothing."""
+        for name in self._parts:
+            self._put(name, False)
 
     def mark(self, position: Floats | None) -> None:
         """Draw a ball at a position, or none."""
