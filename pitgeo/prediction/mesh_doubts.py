@@ -76,8 +76,11 @@ class MeshDoubts:
             inputs: The result of :meth:`FieldTable.read` for it.
             has_shape: Whether the numbers of the shape are found in any case, not only where they are compared.
         """
-        case = MeshCase.of(self.table, mesh, inputs, has_shape or "shape" in self.novelties)
-        return self.divided(case, mesh.where)
+        return self.divided(self.measured(mesh, inputs, has_shape), mesh.where)
+
+    def measured(self, mesh: Mesh, inputs: Floats, has_shape: bool = False) -> MeshCase:
+        """The same with the inputs as they are in the file."""
+        return MeshCase.of(self.table, mesh, inputs, has_shape or "shape" in self.novelties)
 
     def divided(self, case: MeshCase, where: str = "") -> MeshCase:
         """Numbers of a mesh, with those of its inputs divided by their references."""

@@ -20,6 +20,7 @@ from pitgeo.evaluation.scores import read_split
 from pitgeo.mesh import Mesh, Note, Series, read_mesh
 from pitgeo.mesh.series import holds_series, open_series
 from pitgeo.prediction.bounds import by_target
+from pitgeo.prediction.guards import check_space
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 
 
@@ -73,7 +74,7 @@ def open_cases(
         ValueError: If the model predicts on no mesh file, or the run has no test samples.
     """
     if meshes:
-        predictor.check_space()
+        check_space(predictor)
         files = find_files([str(mesh) for mesh in meshes], "'meshes'")
         return _of_files(predictor, [(file,) for file in files], parameters)
     if parameters is not None:

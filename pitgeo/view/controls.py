@@ -28,10 +28,12 @@ class Control:
 
     Args:
         name: Name of the number; a vector's components are ``"load_x"``.
-        trained: Smallest and largest value in training; ``None`` where the checkpoint does not tell.
+        trained: Smallest and largest value in training; ``None`` where the checkpoint does not tell, or knows a
+            quotient alone.
         choices: The values of a category, or of a count, as 0, 1 and 2; empty for a slider.
         limits: Ends of the slider.
-        step: Distance of the slider's values.
+        step: Distance of the slider's values; 0 before a value is included, where the range is not known.
+        formula: What the number is divided by before the model takes it.
     """
 
     name: str
@@ -39,11 +41,12 @@ class Control:
     choices: tuple[float, ...] = ()
     limits: tuple[float, float] = (0.0, 0.0)
     step: float = 0.0
+    formula: str = ""
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the number had one value in training, or none that is known: there is nothing to slide along."""
-        return not self.choices and self.step == 0
+        """Whether the number had one value in training: there is nothing to slide along."""
+        return not self.choices and self.trained is not None and self.trained[0] == self.trained[1]
 
     def including(self, value: float) -> Control:
         """The same control, which reaches a value."""
@@ -51,6 +54,9 @@ class Control:
             return replace(self, choices=tuple(sorted({*self.choices, value})))
         if self.is_fixed:
             return self
+        if self.step == 0:  # the training range is not known
+            reach = abs(value) or 1.0
+            return replace(self, limits=(value - reach, value + reach), step=_step(2 * reach))
         low, high = self.limits
         down, up = math.floor(value / self.step) * self.step, math.ceil(value / self.step) * self.step
         return replace(self, limits=(low if value >= low else down, high if value <= high else up))
@@ -58,7 +64,7 @@ class Control:
     def plain(self, value: float) -> dict[str, Any]:
         """Plain texts and numbers for the browser, while the number has this value."""
         low, high = self.limits
-        trained, span = self.trained or self.limits, (high - low) or 1.0
+        trained, span = self.trained or (low, low), (high - low) or 1.0
         return {
             "name": self.name,
             "kind": "choice" if self.choices else "fixed" if self.is_fixed else "slider",
@@ -75,7 +81,7 @@ class Control:
     def note(self, value: float) -> str:
         """Where a value lies relative to the training range, in a few words; empty for a choice of the training."""
         if self.trained is None:
-            return "" if self.choices else "training range not known"
+            return "" if self.choices else f"divided by {self.formula}" if self.formula else "training range not known"
         low, high = self.trained
         if low == high:
             return f"always {low:.4g} in training"
@@ -89,24 +95,28 @@ class Control:
         return self.trained is not None and not self.trained[0] <= value <= self.trained[1]
 
 
-def make_controls(table: FieldTable, facts: Mapping[str, Any]) -> tuple[Control, ...]:
+def make_controls(
+    table: FieldTable, facts: Mapping[str, Any], formulas: Mapping[str, str] | None = None
+) -> tuple[Control, ...]:
     """A control for every number of the whole mesh that is an input.
 
     Args:
         table: Inputs and targets of the model.
         facts: What the checkpoint says about itself.
+        formulas: What input fields are divided by, by their names.
     """
-    return tuple(_control(number, table, facts) for number in numbers(table).values())
+    return tuple(_control(number, table, facts, formulas or {}) for number in numbers(table).values())
 
 
-def _control(number: Number, table: FieldTable, facts: Mapping[str, Any]) -> Control:
-    ranges: Sequence[tuple[float, float]] | None = facts.get("ranges")
+def _control(number: Number, table: FieldTable, facts: Mapping[str, Any], formulas: Mapping[str, str]) -> Control:
+    formula = formulas.get(number.fields[0][0].name, "")
+    ranges: Sequence[tuple[float, float]] | None = None if formula else facts.get("ranges")
     trained = None if ranges is None else (float(ranges[number.columns[0]][0]), float(ranges[number.columns[0]][1]))
     kinds = number.fields[0][0].categories
     if kinds is not None:
         return Control(number.name, trained, tuple(float(kind) for kind in kinds))
     if trained is None or trained[0] == trained[1]:
-        return Control(number.name, trained)
+        return Control(number.name, trained, formula=formula)
     if choices := _few(_values(number, table, facts)):
         return Control(number.name, trained, choices)
     step, (low, high) = _step(trained[1] - trained[0]), trained

@@ -49,7 +49,7 @@ class Prepared:
             inputs = self._study.inputs
         else:
             inputs = loaded.sample.x.double().numpy()
-        self._case = doubts.case(mesh, inputs)
+        self._case = doubts.measured(mesh, inputs)
         self._others = doubts.of_times(loaded.times) if loaded.truths and predictor.is_one_step else []
 
     @property
@@ -83,7 +83,7 @@ class Prepared:
         doubts, case = self.predictor.doubts, self._case
         if self._study is not None and self.start:
             case = case.with_numbers(self.predictor.table, self._study.read(list(values.values())))
-        own = doubts.trust(case)
+        own = doubts.trust(doubts.divided(case, self.loaded.mesh.where))
         others = outside(self._others)
         if others is None:
             return own

@@ -70,7 +70,9 @@ class Session:
 
     def __init__(self, predictor: MeshPredictor, cases: Sequence[Case]) -> None:
         self.predictor, self.cases, self.table = predictor, tuple(cases), predictor.table
-        self._made = make_controls(self.table, predictor.facts)
+        references = predictor.references
+        formulas = {} if references is None else {name: own.text for name, own in references.formulas.items()}
+        self._made = make_controls(self.table, predictor.facts, formulas)
         self.open(0)
 
     @property

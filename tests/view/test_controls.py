@@ -74,9 +74,18 @@ def test_what_is_said_of_a_value():
     assert found["holes"].note(0.0) == "below 1 to 3 of training"
 
 
-def test_a_checkpoint_without_ranges_has_no_sliders():
-    slider = {control.name: control for control in make_controls(TABLE, {})}["load_x"]
-    assert slider.is_fixed and slider.note(1.0) == "training range not known" and not slider.is_outside(1e9)
+def test_without_a_training_range_a_slider_goes_from_the_value_to_both_sides():
+    slider = {control.name: control for control in make_controls(TABLE, {})}["load_x"].including(5.0)
+    assert slider.limits == (0.0, 10.0) and slider.step == 0.05 and slider.plain(5.0)["width"] == 0
+    assert slider.note(1.0) == "training range not known" and not slider.is_outside(1e9)
+    assert make_controls(TABLE, {})[0].including(0.0).limits == (-1.0, 1.0)
+
+
+def test_the_range_of_a_quotient_is_none_of_the_number():
+    slider = {control.name: control for control in make_controls(TABLE, facts((1, 2, 3) * 4), {"load": "holes"})}[
+        "load_x"
+    ]
+    assert slider.trained is None and slider.including(2.0).note(2.0) == "divided by holes"
 
 
 def test_the_browser_gets_where_the_training_range_lies():

@@ -17,7 +17,7 @@ from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
 from tests.prediction.test_many import plate
 from tests.small_runs import SMALL, small_run
-from tests.view.conftest import with_numbers
+from tests.view.conftest import CHANGES, with_numbers
 
 
 @pytest.fixture
@@ -240,3 +240,18 @@ def test_the_samples_of_a_benchmark_are_shown_too(has_mesh, tmp_path, monkeypatc
     assert np.allclose(shown.prediction, predictor.predict(sample)[:, 0].numpy(), rtol=1e-4, atol=1e-5)
     assert np.allclose(shown.truth, sample.y[:, 0].numpy()) and answer.trust.status == "unknown"
     assert np.allclose(session.result(answer).point_data["smoothed_error"], shown.prediction - shown.truth)
+
+
+def test_references_follow_the_sliders(run, tmp_path):
+    changes = [*CHANGES[2:], "scaling.reference.v=load", "scaling.reference.load=load"]
+    with without_pictures():
+        done = train(small_run(run, "cases/*.vtu", ["load", "wind"], ["v"], *changes), tmp_path / "out")
+    predictor = load(done.checkpoint)
+    session = Session(predictor, open_cases(predictor))
+    answer = session.predict({**session.start, "load": 14.0})
+    other = with_numbers(session.mesh, load=14.0)
+    assert_same(session.result(answer), predictor.predict_mesh(predictor.table.without_targets(other)))
+    assert answer.trust == predictor.trust(other)
+    assert session.controls[0].note(14.0) == "divided by load" and session.controls[0].step > 0
+    with pytest.raises(ValueError, match="positive, finite reference 'load'"):
+        session.predict({**session.start, "load": -1.0})
