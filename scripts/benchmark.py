@@ -22,6 +22,7 @@ from benchmarks.speed.large_files import format_large_files, run_large_files
 from benchmarks.speed.mesh_folder import POINTS, format_mesh_folder, run_mesh_folder
 from benchmarks.speed.profile import format_profile, run_profile
 from benchmarks.speed.table import NETWORKS
+from benchmarks.speed.view import format_view, run_view
 from pitgeo.system.memory import keep_memory
 
 if __name__ == "__main__":
@@ -49,6 +50,9 @@ if __name__ == "__main__":
     )
     parser.add_argument("--mesh-points", type=int, default=POINTS, help=f"points of each of them (default: {POINTS:,})")
     parser.add_argument(
+        "--view-points", type=int, metavar="POINTS", help="measure a slider of pitgeo view on such a mesh instead"
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change that prediction's model"
     )
     parser.add_argument("--output", type=Path, default=Path("runs/speed"), metavar="DIR")
@@ -65,6 +69,8 @@ if __name__ == "__main__":
             print(attention_forms(repeat=max(options.repeat, 10), seed=options.seed))
         elif options.mesh_files:
             print(format_mesh_folder(run_mesh_folder(options.output, options.mesh_files, options.mesh_points)))
+        elif options.view_points:
+            print(format_view(run_view(options.output, options.view_points, options.threads)))
         elif options.predict_points:
             sizes, settings = options.predict_points, options.set
             print(format_large_files(run_large_files(options.output, sizes, options.threads, settings)))

@@ -70,7 +70,7 @@ table.own th:first-child, table.own td:first-child {{ text-align: left; padding-
 .number .top span {{ overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }}
 .number input {{ width: 104px; flex: none; text-align: right; border: 1px solid #cfcfcf; border-radius: 4px;
   padding: 1px 6px; font-size: 0.84rem; background: white; }}
-.range {{ position: relative; height: 3px; margin: -5px 0 3px; }}
+.range {{ position: relative; height: 3px; margin: -5px 8px 3px; }}
 .range div {{ position: absolute; height: 3px; border-radius: 2px; background: #9cc3a8; }}
 .note {{ font-size: 0.74rem; color: #666; }}
 .far {{ color: #c0392b; font-weight: 500; }}

@@ -24,7 +24,7 @@ HEIGHT = 0.6
 """Height of the curves of a line, as a share of its length."""
 NEAR = 0.02
 """How far from the ray of a click a point may be, as a share of the extent of the mesh."""
-MARK = 0.008
+MARK = 0.012
 """Radius of the mark of a probe, in the same way."""
 HIDDEN = (0.0, 0.0, 0.001, 0.001)
 """Where a panel is that is not shown."""
@@ -214,6 +214,7 @@ class _View:
         self.renderer.SetBackground(1.0, 1.0, 1.0)
         self.renderer.SetActiveCamera(camera)
         self.surface: Any = None
+        self._maps: dict[str, Any] = {}
         self._parts: Mapping[str, tuple[Any, Any]] = {
             name: (vtkActor(), vtkPolyDataMapper()) for name in ("field", "lines", "mark")
         }
@@ -231,22 +232,26 @@ class _View:
         self.surface = surface
         data = surface.point_data if place == "point" else surface.cell_data
         data.clear()
-        data["values"] = np.asarray(values, np.float32)  # a new array: the browser knows arrays by their content
+        low, high = panel.limits
+        shares = (values - low) / (high - low)  # single precision would lose small changes of large values
+        data["shares"] = shares.astype(np.float32)  # a new array: the browser knows arrays by their content
         actor, mapper = self._parts["field"]
         mapper.SetInputData(surface)
         if place == "point":
             mapper.SetScalarModeToUsePointFieldData()
         else:
             mapper.SetScalarModeToUseCellFieldData()
-        mapper.SelectColorArray("values")
+        mapper.SelectColorArray("shares")
         mapper.SetInterpolateScalarsBeforeMapping(place == "point")
-        mapper.SetLookupTable(_colors(panel.map, panel.limits))
-        mapper.SetScalarRange(*panel.limits)
+        if panel.map not in self._maps:  # of its own: the browser forgets a shared one with the first panel that goes
+            self._maps[panel.map] = _colors(panel.map)
+        mapper.SetLookupTable(self._maps[panel.map])
+        mapper.SetScalarRange(0.0, 1.0)
         mapper.SetUseLookupTableScalarRange(1)
         mapper.SetScalarVisibility(1)
         look = actor.GetProperty()
         look.SetEdgeVisibility(edges and surface.GetNumberOfPolys() > 0)
-        look.SetEdgeColor(0.35, 0.35, 0.35)
+        look.SetEdgeColor(0.5, 0.5, 0.5)
         look.SetLineWidth(3.0 if not surface.GetNumberOfPolys() else 1.0)
         look.SetPointSize(float(np.clip(600 / np.sqrt(max(surface.n_points, 1)), 3, 12)))
         self._put("field", True)
@@ -273,12 +278,12 @@ class _View:
             self.renderer.RemoveActor(actor)
 
 
-def _colors(name: str, limits: tuple[float, float]) -> Any:
-    """A colour map of matplotlib over a range."""
+def _colors(name: str) -> Any:
+    """A colour map of matplotlib from 0 to 1."""
     from vtkmodules.vtkRenderingCore import vtkColorTransferFunction
 
     result = vtkColorTransferFunction()
     shares = np.linspace(0, 1, COLORS)
     for share, color in zip(shares, matplotlib.colormaps[name](shares), strict=True):
-        result.AddRGBPoint(limits[0] + share * (limits[1] - limits[0]), *color[:3].tolist())
+        result.AddRGBPoint(share, *color[:3].tolist())
     return result

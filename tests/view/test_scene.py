@@ -35,7 +35,7 @@ def drawn(scene, number=0):
     view = scene._views[number]
     data = view._parts["field"][1].GetInput()
     fields = data.point_data if scene.place == "point" else data.cell_data
-    return np.asarray(data.points), np.asarray(fields["values"])
+    return np.asarray(data.points), np.asarray(fields["shares"])
 
 
 def viewports(scene):
@@ -72,6 +72,15 @@ def test_a_plane_cuts_one_half_away_and_values_are_those_on_the_cut(place, is_fl
         assert set(found) <= set(range(64)) and len(set(found)) > 10
     scene.show([panel(values)], None)
     assert drawn(scene)[0][:, 1].min() == -0.5 and drawn(scene)[0][:, 1].max() == 0.5
+
+
+def test_colours_go_by_the_limits_and_keep_small_changes_of_large_values():
+    mesh, scene = block(), Scene()
+    scene.open(mesh, "point")
+    values = 1e5 + 1e-4 * mesh.points[:, 0]
+    scene.show([panel(values, (1e5 + 1e-3, 1e5 + 1.2e-3))])
+    points, shares = drawn(scene)
+    assert np.allclose(shares, points[:, 0] + 0.5, atol=1e-6)
 
 
 def test_a_click_meets_the_front():
