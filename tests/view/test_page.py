@@ -9,11 +9,15 @@ import pytest
 
 pytest.importorskip("pyvista")
 
+from pitgeo import load
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
 from pitgeo.view.cases import open_cases
 from pitgeo.view.page import Page
 from pitgeo.view.session import Session
+from pitgeo.workflows.run import train
+from tests.pictures import without_pictures
 from tests.prediction.test_many import plate
+from tests.small_runs import small_run
 
 
 class State(dict):
@@ -166,3 +170,19 @@ def test_the_newest_values_win(page, monkeypatch):
 
     asyncio.run(drag())
     assert seen[-1] == page.answer.values["load"] == 1.4 and len(seen) < 4
+
+
+def test_a_model_of_numbers_alone_shows_the_mesh_and_the_numbers(run, tmp_path):
+    config = small_run(run, "cases/*.vtu", ["load"], ["peak"], "data.meshes.test=2", "data.meshes.validation=1")
+    with without_pictures():
+        predictor = load(train(config, tmp_path / "out").checkpoint)
+    page = Page(Session(predictor, open_cases(predictor)), State())
+    page.press(5, 5)
+    page.release(5, 5, [0, 0, 5], [0, 0, -5])
+    assert page.state.panels == ["Mesh"] and page.state.legends == [] and page.state.probe is None
+    assert [row["name"] for row in page.state.rows] == ["peak"] and page.state.rows[0]["truth"] != "\N{EN DASH}"
+    follow(page, numbers=[1.3])
+    assert (
+        page.state.rows[0]["truth"] == "\N{EN DASH}"
+        and "peak_prediction" in page.session.result(page.answer).field_data
+    )
