@@ -12,7 +12,7 @@ from pitgeo.mesh import Mesh
 from pitgeo.prediction.many import with_inputs
 from pitgeo.prediction.mesh_doubts import outside
 from pitgeo.prediction.mesh_predictor import MeshPredictor
-from pitgeo.prediction.study import MeshStudy, numbers
+from pitgeo.prediction.study import MeshStudy, numbers, with_values
 from pitgeo.prediction.trust import Trust
 from pitgeo.view.cases import Loaded
 
@@ -94,7 +94,7 @@ class Prepared:
         """The mesh with these numbers as its field data."""
         if self._study is None:
             return self.loaded.mesh
-        return self._study.with_numbers(list(values.values()), self.loaded.parameters)
+        return with_values(self.predictor.table, self.loaded.mesh, values, self.loaded.parameters)
 
 
 class _Feed:
