@@ -2,6 +2,7 @@
 # make test    install if needed, run the tests
 # make lint    style, types and the direction of imports
 # make extensions  build torch-scatter and torch-cluster, which are used on GPUs; nothing needs them
+# make docs    build the site in build/docs: all pages, the API reference and the gallery, whose programs run (minutes)
 # make compare train models over several seeds on one budget and write the README's table
 # make clean   remove caches (kept: .venv, runs/ and data)
 #
@@ -24,7 +25,7 @@ VENV := .venv
 RUNPY := $(VENV)/bin/python
 PIP := $(RUNPY) -m pip --disable-pip-version-check
 
-.PHONY: train test lint compare setup extensions clean
+.PHONY: train test lint docs compare setup extensions clean
 .DELETE_ON_ERROR:
 
 train: setup
@@ -39,6 +40,11 @@ lint: setup
 	$(RUNPY) -m ruff format --check
 	$(RUNPY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+
+docs: $(DOCS_INSTALLED)
+	$(RUNPY) -m sphinx -W --keep-going -b html docs build/docs
+	$(RUNPY) -m sphinx -W --keep-going -b linkcheck -D plot_gallery=0 -q docs build/links
+	@echo "The site: build/docs/index.html"
 
 compare: setup
 	$(RUNPY) scripts/compare.py $(CONFIG) --models $(MODELS) --seeds 3 --budget $(BUDGET) $(if $(OUTPUT),--output $(OUTPUT))
@@ -72,6 +78,12 @@ $(TORCH_INSTALLED): $(VENV_MADE)
 $(PACKAGE_INSTALLED): pyproject.toml $(TORCH_INSTALLED)
 	@echo "3 of 3: pitgeo and what it needs"
 	$(PIP) install --progress-bar on -e '.[dev]'
+	@touch $@
+
+DOCS_INSTALLED := $(VENV)/.installed-docs
+
+$(DOCS_INSTALLED): $(PACKAGE_INSTALLED)
+	$(PIP) install --progress-bar on -e '.[docs]'
 	@touch $@
 
 # torch-scatter and torch-cluster, which pitgeo uses on GPUs where they are installed. They are compiled for the torch that
