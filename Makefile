@@ -25,7 +25,7 @@ VENV := .venv
 RUNPY := $(VENV)/bin/python
 PIP := $(RUNPY) -m pip --disable-pip-version-check
 
-.PHONY: train test lint docs compare setup extensions clean
+.PHONY: train test lint docs compare setup docs-setup extensions clean
 .DELETE_ON_ERROR:
 
 train: setup
@@ -41,7 +41,7 @@ lint: setup
 	$(RUNPY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 
-docs: $(DOCS_INSTALLED)
+docs: docs-setup
 	$(RUNPY) -m sphinx -W --keep-going -b html docs build/docs
 	$(RUNPY) -m sphinx -W --keep-going -b linkcheck -D plot_gallery=0 -q docs build/links
 	@echo "The site: build/docs/index.html"
@@ -81,6 +81,8 @@ $(PACKAGE_INSTALLED): pyproject.toml $(TORCH_INSTALLED)
 	@touch $@
 
 DOCS_INSTALLED := $(VENV)/.installed-docs
+
+docs-setup: $(DOCS_INSTALLED)
 
 $(DOCS_INSTALLED): $(PACKAGE_INSTALLED)
 	$(PIP) install --progress-bar on -e '.[docs]'

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pitgeo.prediction import load
     from pitgeo.workflows.surrogate import train_surrogate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["Metric", "Neighborhood", "PiT", "PointData", "PositionAttention", "load", "train_surrogate"]
 
