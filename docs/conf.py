@@ -26,7 +26,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx-mathjax-offline",  # formulas need no network; nor does the search
-        "sphinx_gallery.gen_gallery",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst"]
 html_theme, html_title = "furo", f"pitgeo {release}"

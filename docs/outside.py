@@ -9,7 +9,9 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = {path: DOCS / "data" / f"{path.parent.name}.md" for path in sorted(ROOT.glob("datasets/*/README.md"))}
-PAGES |= {ROOT / f"{name}.md": DOCS / "project" / f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")}
+PAGES |= {
+    ROOT / f"{name}.md": DOCS / "project" / f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")
+}
 PAGES |= {ROOT / "README.md": DOCS / "index.md"}
 
 
@@ -27,11 +29,18 @@ def relinked(text: str, origin: Path, page: Path) -> str:
 
 
 def write() -> None:
-    """Write the pages that have changed."""
+    """Write the pages that have changed, and an index of the data sets."""
     for origin, page in PAGES.items():
         if page.name == "index.md" or not origin.exists():
             continue
         page.parent.mkdir(exist_ok=True)
         text = relinked(origin.read_text(encoding="utf-8"), origin, page)
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
+        save(page, text)
+    names = "\n".join(page.stem for page in PAGES.values() if page.parent.name == "data")
+    save(DOCS / "data" / "index.md", f"# Data sets\n\n```{{toctree}}\n{names}\n```\n")
+
+
+def save(page: Path, text: str) -> None:
+    """Write a page, if it has changed."""
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")

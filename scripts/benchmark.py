@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Speed and memory, beside what a user would take otherwise, in one run; a table and a JSON file.
 
-Without arguments, every work is measured; see docs/speed.md for what they are. Every way to do a work runs in fresh
+Without arguments, every work is measured; docs/results.md has some of them. Every way to do a work runs in fresh
 processes, by turns, so that memory is the growth of that process's peak resident size, and slow drifts of the machine
 fall on all alike. --profile shows instead where the time of a training step goes.
 """
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep-memory", action="store_true", help="as pitgeo's commands do: see pitgeo.system.memory")
     parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile (default: 0)")
-    parser.add_argument("--spin", action="store_true", help="leave OpenMP's threads as they are: see docs/speed.md")
+    parser.add_argument("--spin", action="store_true", help="leave the waiting of OpenMP's threads as it is")
     parser.add_argument("--before", metavar="CHECKOUT", help="measure pitgeo in another folder as well, by turns")
     parser.add_argument("--profile", choices=tuple(NETWORKS), nargs="+", help="networks whose training step to profile")
     parser.add_argument("--attention-forms", action="store_true", help="fit what the forms of global attention cost")

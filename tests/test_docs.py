@@ -112,20 +112,21 @@ def execute(code, name, patch):
     return module.__dict__
 
 
-COMPOSING = blocks("composing.md")
+COMPOSING = [*blocks("composing.md")]
+COMPOSING += [(ROOT / f"examples/networks/{name}.py").read_text() for name in ("point_unet", "edge_network")]
 
 
 def double(sample):
     return sample.clone().apply(lambda value: value.double() if value.is_floating_point() else value)
 
 
-def test_the_page_on_composing_has_three_programs():
+def test_there_are_three_programs_that_compose():
     assert len(COMPOSING) == 3 and all("assert " in code and "losses" in code for code in COMPOSING)
 
 
 @pytest.mark.parametrize(("number", "motion"), [(0, "rigid"), (1, "translation"), (2, "translation")])
 def test_composed_networks_train_and_keep_what_is_said_of_them(number, motion, run):
-    names = run(COMPOSING[number], f"docs/composing.md, program {number + 1}")
+    names = run(COMPOSING[number], f"composed network {number + 1}")
     model = names["model"].double().eval()
     samples = [double(sample) for sample in names["samples"][:3]]
     assert len({sample.num_nodes for sample in samples}) == 3
@@ -190,13 +191,13 @@ def test_registered_names_are_in_the_schema_and_go_again(run):
         parse_config({**tables, "data": {"name": "ellipses", "ellipses": {"point": 3}}})
 
 
-MODELS_PAGE = blocks("models.md")
+POOLING = (ROOT / "examples/networks/pooling.py").read_text()
 
 
 @pytest.mark.usefixtures("registries")
-def test_the_page_on_models_adds_one(run):
-    names = run("\n".join(MODELS_PAGE), "docs/models.md")
-    assert len(MODELS_PAGE) == 1 and MODELS["pooling"] is names["PoolingOptions"]
+def test_a_model_on_dense_arrays_is_added(run):
+    names = run(POOLING, "examples/networks/pooling.py")
+    assert MODELS["pooling"] is names["PoolingOptions"]
     tables = {"data": {"name": "elasticity"}, "model": {"name": "pooling", "pooling": {"layers": 3}}}
     model = parse_config(tables).model.options.build(DataSpec(5, 2, 2, 0.1, 1.0)).double()
     assert len(model.layers) == 3

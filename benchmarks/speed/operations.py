@@ -1,7 +1,20 @@
 """The necessary floating-point operations of a training step, and the peak rates of the machine.
 
-They are counted as in the table of ``docs/speed.md``. Elementwise work (activations, exponentials, the optimiser),
-padding, and repeated computations are not necessary.
+A product of an m x k and a k x n matrix is 2 m k n operations. Elementwise work (activations, exponentials, the
+optimiser), padding, and repeated computations are not necessary.
+
+===============================================================  ===============================  =====================
+Part                                                             Forward                          Backward
+===============================================================  ===============================  =====================
+linear layer from a to b channels, R rows                        2 R a b                          twice; once, where its
+                                                                                                  input has no gradient
+sums over a graph of E edges, d channels                         2 E d                            twice
+global attention by t moments of a head's projected values       4 B N t d                        once: monomials have
+                                                                                                  no gradient
+the same, the moments being projected, h heads                   2 B N t d (h + 1) + 2 B t d^2    2 B N t d (2 h + 1)
+                                                                                                  + 4 B t d^2
+global attention on pairs                                        2 B N^2 d                        twice
+===============================================================  ===============================  =====================
 """
 
 from __future__ import annotations
