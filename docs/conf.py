@@ -1,5 +1,6 @@
 """The site: pages in Markdown, the API reference from the docstrings, a gallery that runs. ``make docs`` builds it."""
 
+import logging
 import os
 import socket
 import sys
@@ -70,6 +71,7 @@ PROJECTS = {  # meshio has no inventory
 intersphinx_mapping = {name: (url, None) for name, url in PROJECTS.items() if is_reachable(url)}
 linkcheck_ignore = [] if intersphinx_mapping else [r"https?://"]
 
+logging.getLogger("pitgeo").propagate = False  # logs of the gallery's runs are no part of the build's
 reference.write(DOCS / "api")
 outside.write()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from pathlib import Path
 
@@ -23,6 +24,7 @@ MODULES = (  # of modules whose package does not list them, those that pages use
 INTERNAL = ("pitgeo.cli", "pitgeo.config.toml", "pitgeo.evaluation.plots.meshes", "pitgeo.training")
 
 
+@functools.cache
 def public_modules() -> dict[str, list[str]]:
     """The modules that have an ``__all__``, with its names, short paths first; then :data:`MODULES`."""
     found = {}
@@ -43,6 +45,7 @@ def public_names(module: str) -> list[str]:
     return [name for name, value in names if name[0] != "_" and getattr(value, "__module__", None) == module]
 
 
+@functools.cache
 def homes() -> dict[str, list[str]]:
     """The names that each module's page has: every object once. Those of ``pitgeo`` itself are on other pages."""
     seen: set[int] = set()

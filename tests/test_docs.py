@@ -47,6 +47,12 @@ def blocks(page, language="python"):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
+def sections():
+    """The program of the page on extending, section by section."""
+    text = (ROOT / "examples/own/ellipses.py").read_text(encoding="utf-8")
+    return re.split(r"^# \[\w+\]\n", text, flags=re.MULTILINE)[1:-1]
+
+
 def prose(page):
     """A page without its blocks of code."""
     return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
@@ -67,11 +73,6 @@ def test_links_lead_somewhere(page):
         assert target.exists(), f"{page.name}: no file {name}"
         assert not anchor or anchor in anchors(target), f"{page.name}: no heading {link}"
     assert len(set(anchors(page))) == len(anchors(page))
-
-
-def test_every_page_is_linked_from_the_readme():
-    links = re.findall(r"\]\((docs/\w+\.md)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert set(links) == {f"docs/{page.name}" for page in DOCS.glob("*.md")}
 
 
 @each_page
@@ -113,7 +114,7 @@ def execute(code, name, patch):
 
 
 COMPOSING = [*blocks("composing.md")]
-COMPOSING += [(ROOT / f"examples/networks/{name}.py").read_text() for name in ("point_unet", "edge_network")]
+COMPOSING += [(ROOT / f"examples/own/{name}.py").read_text() for name in ("point_unet", "edge_network")]
 
 
 def double(sample):
@@ -154,8 +155,8 @@ def registries():
 @pytest.mark.usefixtures("registries")
 def test_the_page_on_extending_is_one_program(run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ellipses.toml").write_text(blocks("extending.md", "toml")[0], encoding="utf-8")
-    names = run("\n".join(blocks("extending.md")), "docs/extending.md")
+    (tmp_path / "ellipses.toml").write_text((ROOT / "examples/own/ellipses.toml").read_text(), encoding="utf-8")
+    names = run("\n".join(sections()), "docs/extending.md")
     sample = names["options"].test_samples()[0]
     assert capsys.readouterr().out.splitlines()[-1] == f"torch.Size([{sample.num_nodes}, 1])"
     found = json.loads((tmp_path / "runs" / "ellipses" / "evaluation.json").read_text(encoding="utf-8"))
@@ -171,7 +172,7 @@ def test_the_page_on_extending_is_one_program(run, tmp_path, monkeypatch, capsys
 @pytest.mark.usefixtures("registries")
 def test_the_example_is_a_solution(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = run("\n".join(blocks("extending.md")[:2]), "docs/extending.md")
+    names = run("\n".join(sections()[:2]), "docs/extending.md")
     options = names["EllipsesOptions"](train=2, test=1, generate=3, points=60)
     options.prepare(progress=False)
     for sample in options.training_parts()[0]:
@@ -184,19 +185,19 @@ def test_the_example_is_a_solution(run, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("registries")
 def test_registered_names_are_in_the_schema_and_go_again(run):
-    run("\n".join(blocks("extending.md")[:4]), "docs/extending.md")
+    run("\n".join(sections()[:4]), "docs/extending.md")
     tables = {"data": {"name": "ellipses"}, "model": {"name": "power"}}
     assert parse_config(tables).model.options.channels == 16
     with pytest.raises(ConfigError, match=r"unknown key 'data.ellipses.point'; did you mean 'data.ellipses.points'"):
         parse_config({**tables, "data": {"name": "ellipses", "ellipses": {"point": 3}}})
 
 
-POOLING = (ROOT / "examples/networks/pooling.py").read_text()
+POOLING = (ROOT / "examples/own/pooling.py").read_text()
 
 
 @pytest.mark.usefixtures("registries")
 def test_a_model_on_dense_arrays_is_added(run):
-    names = run(POOLING, "examples/networks/pooling.py")
+    names = run(POOLING, "examples/own/pooling.py")
     assert MODELS["pooling"] is names["PoolingOptions"]
     tables = {"data": {"name": "elasticity"}, "model": {"name": "pooling", "pooling": {"layers": 3}}}
     model = parse_config(tables).model.options.build(DataSpec(5, 2, 2, 0.1, 1.0)).double()
@@ -250,7 +251,7 @@ def test_models_take_what_the_page_says(name):
     assert found == rows_of_models()[name]
 
 
-MESHES = blocks("meshes.md")
+EXPORT = blocks("export.md")
 
 
 @pytest.fixture(scope="module")
@@ -259,19 +260,13 @@ def heights(tmp_path_factory):
     folder, said = tmp_path_factory.mktemp("heights"), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.chdir(folder)
-        names = execute(MESHES[0], "docs/meshes.md", patch)
+        names = execute(EXPORT[0], "docs/export.md", patch)
     return folder, names, said.getvalue()
-
-
-def test_the_page_on_meshes_trains_from_meshes_in_memory(heights):
-    folder, names, said = heights
-    assert len(MESHES) == 1 and (folder / "runs" / "heights" / "report.html").exists()
-    assert names["model"].targets == ("height",) and "[" in said
 
 
 def test_the_page_on_deciding_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks("deciding.md")
+    program = (ROOT / "examples/own/bars.py").read_text(encoding="utf-8")
     with without_pictures():
         names = execute(program, "docs/deciding.md", monkeypatch)
     said = capsys.readouterr().out
@@ -285,13 +280,12 @@ def test_the_page_on_deciding_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "best" / "optimum.vtu").exists()
 
 
-EXPORT = blocks("export.md")
-
-
 def test_the_page_on_export_runs_without_pitgeo(heights, monkeypatch):
     monkeypatch.chdir(heights[0])
     written = ["heights.pt2"]
-    code = EXPORT[0] + 'np.savez("values.npz", points=points, torch=values)\n'
+    code = (ROOT / "examples/own/serve.py").read_text(
+        encoding="utf-8"
+    ) + 'np.savez("values.npz", points=points, torch=values)\n'
     if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
         written.append("heights.onnx")
         code += EXPORT[1] + 'np.savez("values.npz", points=points, torch=program(**inputs).numpy(), onnx=values)\n'
@@ -314,21 +308,6 @@ def test_the_page_on_export_runs_without_pitgeo(heights, monkeypatch):
 def test_the_page_on_export_compiles(run):
     model = run(EXPORT[2], "docs/export.md, compiling")["model"]
     assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("text", blocks("meshes.md", "toml"))
-def test_the_pages_configurations_are_valid(text):
-    table = tomllib.loads(text)
-    table["data"].setdefault("name", "meshes")
-    assert parse_config({**table, "model": {"name": "pit"}}).data.options.targets
-
-
-@pytest.mark.parametrize("text", blocks("big_meshes.md", "toml"))
-def test_the_options_for_big_meshes_are_valid(text):
-    table = {**tomllib.loads(text), "data": {"name": "elasticity"}, "model": {"name": "pit"}}
-    training = parse_config(table).training
-    assert training.model_fields_set <= {"query_points", "checkpoint_activations", "precision", "deterministic"}
-    assert training.model_fields_set
 
 
 @without_pictures()
