@@ -126,6 +126,11 @@ class RunConfig(Table):
 
     ``data`` and ``model`` name an entry of :data:`pitgeo.datasets.DATASETS` and :data:`pitgeo.models.MODELS`; every
     entry has a table of its own, so that changing the name cannot trip over the other's keys.
+
+    Example:
+        >>> config = parse_config({"data": {"name": "elasticity"}, "model": {"name": "pit", "pit": {"layers": 2}}})
+        >>> config.model.options.layers, config.training.loss
+        (2, 'relative_l2')
     """
 
     data: Choice
@@ -208,6 +213,10 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), run: type[RunCo
 
     Raises:
         ConfigError: If the file is missing or is not TOML, a key is unknown or missing, or a value does not fit.
+
+    Example:
+        >>> load_config("configs/elasticity_quick.toml", ["training.epochs=2"]).training.epochs
+        2
     """
     return parse_config(read_toml(Path(path)), overrides, source=str(path), run=run)
 

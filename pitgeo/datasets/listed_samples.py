@@ -19,6 +19,12 @@ class ListedSamples(Samples):
 
     Args:
         samples: The samples.
+
+    Example:
+        >>> import torch
+        >>> samples = ListedSamples([PointData(pos=torch.rand(n, 2)) for n in (3, 4, 5)])
+        >>> len(samples[1:]), samples[0].num_nodes
+        (2, 3)
     """
 
     def __init__(self, samples: list[PointData]) -> None:

@@ -30,6 +30,10 @@ class ElasticityOptions(BenchmarkOptions):
 
     Args:
         protocol: Inputs: coordinates and ``"radii"``, or ``"coordinates"`` alone.
+
+    Example:
+        >>> ElasticityOptions(train=100, test=20).protocol
+        'radii'
     """
 
     targets: ClassVar[tuple[str, ...]] = Elasticity.targets

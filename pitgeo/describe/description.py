@@ -55,6 +55,10 @@ class Finding:
     Args:
         check: What was looked for.
         text: What was found, with file and field.
+
+    Example:
+        >>> print(Finding("size", "one file is a thousand times larger").text)
+        one file is a thousand times larger
     """
 
     check: str

@@ -32,6 +32,14 @@ class Integrals:
 
     Args:
         mesh: The mesh.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> float(Integrals(mesh).measure())
+        2.0
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -218,6 +226,14 @@ def measure(mesh: Mesh, within: str | None = None) -> float:
 
     Raises:
         ValueError: If there is no such set, or it has nothing to integrate over.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> measure(mesh)
+        2.0
     """
     return Integrals(mesh).measure(within)
 

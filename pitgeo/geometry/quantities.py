@@ -30,6 +30,11 @@ class Quantity:
         axis: The component of a force or moment; ``None``: all.
         about: The point of a moment; empty: the origin.
         percent: Of a percentile.
+
+    Example:
+        >>> found = Quantity.parse("-force_x:pressure@wall")
+        >>> found.operation, found.field, found.within, found.sign
+        ('force', 'pressure', 'wall', -1.0)
     """
 
     text: str

@@ -32,7 +32,12 @@ SET = "boundary_distance:"
 
 
 def is_geometry(name: str) -> bool:
-    """Whether a name is that of a geometry input; a set in the name is not looked up."""
+    """Whether a name is that of a geometry input; a set in the name is not looked up.
+
+    Example:
+        >>> is_geometry("boundary_distance:wall"), is_geometry("pressure")
+        (True, False)
+    """
     return name in GEOMETRY or (name.startswith(SET) and name != SET)
 
 
@@ -41,6 +46,10 @@ def geometry_components(name: str, dimension: int) -> int:
 
     Raises:
         ValueError: If there is no such input.
+
+    Example:
+        >>> geometry_components("normals", 3), geometry_components("boundary_distance", 3)
+        (3, 1)
     """
     if not is_geometry(name):
         names = [*GEOMETRY, f"{SET}<set>"]
@@ -76,6 +85,14 @@ def geometry_values(mesh: Mesh, name: str, place: Place) -> NDArray[np.float64]:
     Raises:
         ImportError: If PyVista is missing, which all but coordinates need.
         ValueError: If there is no such input or set, or the mesh has none: no cells, no boundary, no one normal.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> geometry_values(mesh, "cell_size", "point").shape
+        (4, 1)
     """
     geometry_components(name, mesh.points.shape[1])
     if place not in ("point", "cell"):

@@ -32,6 +32,14 @@ class Weights:
         place: Where its values are.
         notes: What to know of the numbers.
         where: The file of the mesh, as messages begin with it.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.integrals import weights
+        >>> from pitgeo.mesh import Mesh
+        >>> line = Mesh(np.array([[0.0], [1.0], [3.0]]), (("line", np.array([[0, 1], [1, 2]])),))
+        >>> weights(line, "integral:u", place="point", components=1).matrix.toarray()
+        array([[0.5, 1.5, 1. ]])
     """
 
     labels: tuple[str, ...]

@@ -33,6 +33,10 @@ class Reference:
     Args:
         mean: The mean :math:`m` of every channel.
         variation: The variation :math:`v` of every channel, a standard deviation.
+
+    Example:
+        >>> Reference(mean=(300.0,), variation=(8.0,)).variation
+        (8.0,)
     """
 
     mean: tuple[float, ...]

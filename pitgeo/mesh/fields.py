@@ -18,6 +18,12 @@ def point_fields(mesh: Mesh, names: Sequence[str]) -> NDArray[np.float64]:
 
     Raises:
         ValueError: If a field is missing, is not numeric, or holds a value that is not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> point_fields(Mesh(np.array([[0.0], [1.0]]), (), {"u": np.array([3.0, 4.0])}), ["u"])
+        array([[3.],
+               [4.]])
     """
     return _side_by_side(mesh, names, "point", mesh.point_data, len(mesh.points))
 
@@ -27,6 +33,12 @@ def cell_fields(mesh: Mesh, names: Sequence[str]) -> NDArray[np.float64]:
 
     Raises:
         ValueError: If a field is missing, is not numeric, or holds a value that is not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> line = Mesh(np.array([[0.0], [1.0]]), (("line", np.array([[0, 1]])),), cell_data={"k": (np.array([7.0]),)})
+        >>> cell_fields(line, ["k"])
+        array([[7.]])
     """
     return _side_by_side(mesh, names, "cell", joined(mesh.cell_data), mesh.number_of_cells)
 
@@ -36,6 +48,11 @@ def centroids(mesh: Mesh) -> NDArray[np.float64]:
 
     Raises:
         ValueError: If a type of cells is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> centroids(Mesh(np.array([[0.0, 0], [3, 0], [0, 3]]), (("triangle", np.array([[0, 1, 2]])),)))
+        array([[1., 1.]])
     """
     means = [mesh.points[nodes[:, : corners(kind, nodes.shape[1])]].mean(1) for kind, nodes in mesh.cells]
     return np.concatenate(means) if means else np.zeros((0, mesh.points.shape[1]))

@@ -36,6 +36,13 @@ class Mesh:
     Raises:
         ValueError: If a shape does not fit, cells have another number of nodes than their type, a position is not
             finite, or a set names what is not there.
+
+    Example:
+        >>> import numpy as np
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> mesh.with_cell_data("k", np.array([5.0])).cell_data["k"]
+        (array([5.]),)
     """
 
     points: NDArray[np.float64]

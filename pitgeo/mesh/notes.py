@@ -12,6 +12,10 @@ class Note(NamedTuple):
     Args:
         kind: What was done, one name for all files, as in ``"ghost cells"``.
         text: What it was in this file, as in ``"16 ghost cells left out"``.
+
+    Example:
+        >>> Note("ghosts", "4 ghost cells were left out").text
+        '4 ghost cells were left out'
     """
 
     kind: str

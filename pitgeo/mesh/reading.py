@@ -68,6 +68,15 @@ def read_mesh(path: str | Path) -> Mesh:
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If it cannot be read, holds no points, or would be misread; the message says what to do.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh, write_mesh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_mesh(f"{folder}/line.vtu", Mesh(np.array([[0.0], [1.0]]), (("line", np.array([[0, 1]])),)))
+        ...     print(read_mesh(f"{folder}/line.vtu").points.shape)
+        (2, 1)
     """
     mesh = read(Path(path))
     for note in mesh.notes:
@@ -209,6 +218,11 @@ def from_meshio(found: meshio.Mesh) -> Mesh:
 
     Raises:
         ValueError: If something does not fit together.
+
+    Example:
+        >>> import meshio
+        >>> from_meshio(meshio.Mesh([[0.0, 0], [1, 0], [0, 1]], [("triangle", [[0, 1, 2]])])).cells[0][0]
+        'triangle'
     """
     return replace(without_ghosts(_plain(found)).mesh(Path("a mesh of meshio")), path=None)
 

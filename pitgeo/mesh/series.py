@@ -173,6 +173,14 @@ def write_series(path: str | Path, meshes: Iterable[Mesh], times: Iterable[float
 
     Raises:
         ValueError: If the name does not end in ``.pvd``, the numbers differ, the times do not increase, or points move.
+
+    Example:
+        >>> import tempfile
+        >>> mesh = Mesh(np.array([[0.0], [1.0]]), (("line", np.array([[0, 1]])),))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_series(f"{folder}/run.pvd", [mesh, mesh], [0.0, 0.5])
+        ...     print(read_series(f"{folder}/run.pvd").times)
+        [0.  0.5]
     """
     path = Path(path)
     if path.suffix.lower() != ".pvd":

@@ -37,6 +37,10 @@ def result_name(path: str | Path) -> str:
     """The name of the file that a mesh read from ``path`` is best written to: its own, or one that ends in ``.vtu``.
 
     The reason for the latter is in the log.
+
+    Example:
+        >>> result_name("cases/wing.vtu"), result_name("cases/wing.cgns")
+        ('wing.vtu', 'wing.vtu')
     """
     path = Path(path)
     reason = refusal(path)
@@ -65,6 +69,14 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
 
     Raises:
         ValueError: If the format would lose something, or cannot hold it.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_mesh(f"{folder}/line.vtu", Mesh(np.array([[0.0], [1.0]]), (("line", np.array([[0, 1]])),)))
+        ...     print(sorted(path.name for path in Path(folder).iterdir()))
+        ['line.vtu']
     """
     path = Path(path)
     kind = WRITABLE.get(path.suffix.lower(), "gmsh" if path.suffix.lower() == ".msh" else "exodus")

@@ -87,7 +87,14 @@ class DeepONet(LocalDecoder):
 
 
 class DeepONetOptions(ModelOptions):
-    """Options of ``model.name = "deeponet"``, see :class:`DeepONet`; for samples with one number of points."""
+    """Options of ``model.name = "deeponet"``, see :class:`DeepONet`; for samples with one number of points.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "deeponet", "deeponet": {"basis": 32}}}
+        >>> parse_config(tables).model.options.basis
+        32
+    """
 
     basis: Count = 64
     width: Count = 64

@@ -38,6 +38,10 @@ class Deformation(nn.Module):
 
     Reference:
         Li et al., arXiv:2207.05209, section 3, and ``elasticity/elas_geofno.py`` of neuraloperator/Geo-FNO.
+
+    Example:
+        >>> Deformation(2)(torch.rand(1, 5, 2), None).shape
+        torch.Size([1, 5, 2])
     """
 
     def __init__(self, dimension: int, code_channels: int = 0, width: int = 32) -> None:

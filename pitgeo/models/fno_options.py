@@ -19,6 +19,12 @@ class FNOOptions(ModelOptions):
 
     Without ``cells``, data must lie on a regular grid. With ``cells``, nodes along each axis, values are interpolated
     to a grid over the bounding box of each sample, and back: see :class:`InterpolatedFNO`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "fno", "fno": {"modes": 6}}}
+        >>> parse_config(tables).model.options.modes
+        6
     """
 
     block: ClassVar[Literal["fno", "fno++"]] = "fno"
@@ -58,6 +64,13 @@ class FNOOptions(ModelOptions):
 
 
 class FNOPlusOptions(FNOOptions):
-    """Options of ``model.name = "fno_plus"``: FNO++, as the paper's comparison names it."""
+    """Options of ``model.name = "fno_plus"``: FNO++, as the paper's comparison names it.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "fno_plus", "fno_plus": {"modes": 6}}}
+        >>> parse_config(tables).model.options.modes
+        6
+    """
 
     block: ClassVar[Literal["fno", "fno++"]] = "fno++"

@@ -109,7 +109,14 @@ class _Block(nn.Module):
 
 
 class GalerkinOptions(LinearAttentionOptions):
-    """Options of ``model.name = "galerkin"``, see :class:`GalerkinTransformer`."""
+    """Options of ``model.name = "galerkin"``, see :class:`GalerkinTransformer`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "galerkin", "galerkin": {"layers": 2}}}
+        >>> parse_config(tables).model.options.layers
+        2
+    """
 
     layers: Count = 4
 

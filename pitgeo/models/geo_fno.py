@@ -208,6 +208,12 @@ class GeoFNOOptions(ModelOptions):
     """Options of ``model.name = "geo_fno"``, see :class:`GeoFNO`.
 
     ``code = "none"``: the deformation depends on positions alone, not on the means of the input values.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "geo_fno", "geo_fno": {"modes": 6}}}
+        >>> parse_config(tables).model.options.modes
+        6
     """
 
     modes: Count = 12

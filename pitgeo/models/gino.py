@@ -200,7 +200,14 @@ def _without_metadata(module: nn.Module, state: dict[str, Any], prefix: str, loc
 
 
 class GINOOptions(ModelOptions):
-    """Options of ``model.name = "gino"``, see :class:`GINO`; needs the extra ``baselines``."""
+    """Options of ``model.name = "gino"``, see :class:`GINO`; needs the extra ``baselines``.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "gino", "gino": {"modes": 4}}}
+        >>> parse_config(tables).model.options.modes
+        4
+    """
 
     modes: Count = 8
     width: Count = 32

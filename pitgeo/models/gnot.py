@@ -121,7 +121,14 @@ class _Block(nn.Module):
 
 
 class GNOTOptions(LinearAttentionOptions):
-    """Options of ``model.name = "gnot"``, see :class:`GNOT`."""
+    """Options of ``model.name = "gnot"``, see :class:`GNOT`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "gnot", "gnot": {"layers": 2}}}
+        >>> parse_config(tables).model.options.layers
+        2
+    """
 
     layers: Count = 2
     experts: Count = 3

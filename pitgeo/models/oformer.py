@@ -170,7 +170,14 @@ def _attention(width: int, heads: int) -> LinearAttention:
 
 
 class OFormerOptions(ModelOptions):
-    """Options of ``model.name = "oformer"``, see :class:`OFormer`."""
+    """Options of ``model.name = "oformer"``, see :class:`OFormer`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "oformer", "oformer": {"layers": 2}}}
+        >>> parse_config(tables).model.options.layers
+        2
+    """
 
     width: Count = 64
     decoder_width: Count = 64

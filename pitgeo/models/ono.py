@@ -197,7 +197,14 @@ class _Block(nn.Module):
 
 
 class ONOOptions(LinearAttentionOptions):
-    """Options of ``model.name = "ono"``, see :class:`ONO`."""
+    """Options of ``model.name = "ono"``, see :class:`ONO`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "ono", "ono": {"layers": 2}}}
+        >>> parse_config(tables).model.options.layers
+        2
+    """
 
     layers: Count = 4
     features: Count = 16

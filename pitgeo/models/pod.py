@@ -96,6 +96,12 @@ class PODOptions(ModelOptions):
 
     It is for samples on one mesh that differ in numbers of the mesh or in fields on it. Options that are not given are
     chosen by cross-validation on the training samples. Epochs and learning rates have no effect.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "pod", "pod": {"rank": 8}}}
+        >>> parse_config(tables).model.options.rank
+        8
     """
 
     is_closed: ClassVar[bool] = True

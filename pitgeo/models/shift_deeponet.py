@@ -74,7 +74,15 @@ class ShiftDeepONet(DeepONet):
 
 
 class ShiftDeepONetOptions(ModelOptions):
-    """Options of ``model.name = "shift_deeponet"``, see :class:`ShiftDeepONet`; for samples of one number of points."""
+    """Options of ``model.name = "shift_deeponet"``, see :class:`ShiftDeepONet`; for samples of one number of points.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> model = {"name": "shift_deeponet", "shift_deeponet": {"basis": 8}}
+        >>> tables = {"data": {"name": "elasticity"}, "model": model}
+        >>> parse_config(tables).model.options.basis
+        8
+    """
 
     basis: Count = 16
     width: Count = 32

@@ -106,7 +106,14 @@ class _Block(nn.Module):
 
 
 class TransolverOptions(ModelOptions):
-    """Options of ``model.name = "transolver"``, see :class:`Transolver`."""
+    """Options of ``model.name = "transolver"``, see :class:`Transolver`.
+
+    Example:
+        >>> from pitgeo.config.config import parse_config
+        >>> tables = {"data": {"name": "elasticity"}, "model": {"name": "transolver", "transolver": {"layers": 2}}}
+        >>> parse_config(tables).model.options.layers
+        2
+    """
 
     channels: Count = 64
     heads: Count = 4

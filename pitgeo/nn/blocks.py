@@ -78,6 +78,12 @@ class PaperLayer(nn.Module):
 
     Reference:
         Chen and Wu, ICML 2024, section 3.3, the encoder and the decoder.
+
+    Example:
+        >>> import torch
+        >>> layer = PaperLayer(nn.Identity(), 4)
+        >>> layer(torch.rand(5, 4), None).shape
+        torch.Size([5, 4])
     """
 
     def __init__(self, attention: nn.Module, channels: int) -> None:
@@ -108,6 +114,12 @@ class PaperBlock(nn.Module):
 
     Reference:
         Chen and Wu, ICML 2024, section 3.3, the processor.
+
+    Example:
+        >>> import torch
+        >>> x = torch.rand(5, 4)
+        >>> PaperBlock(nn.Identity(), 4)(x, x).shape
+        torch.Size([5, 4])
     """
 
     def __init__(self, attention: nn.Module, channels: int) -> None:
@@ -142,6 +154,12 @@ class ResidualBlock(nn.Module):
 
     Shapes:
         - **x** ``[..., N, channels]``; **skip**, **output** ``[..., M, channels]``.
+
+    Example:
+        >>> import torch
+        >>> x = torch.rand(5, 4)
+        >>> ResidualBlock(nn.Identity(), 4)(x, x).shape
+        torch.Size([5, 4])
     """
 
     def __init__(self, attention: nn.Module, channels: int) -> None:

@@ -44,6 +44,12 @@ class Body:
 
     Raises:
         ValueError: If an option has no valid value.
+
+    Example:
+        >>> Body(layers=2, moments=3).with_moments(Metric()).moments
+        3
+        >>> Body().with_moments(Metric(period=(1.0,))).moments  # one axis for each period
+        1
     """
 
     layers: int = 4

@@ -25,6 +25,12 @@ class DenseLayout(TensorRecord):
             the dense batch is a view of the flat one.
         mask: ``[B, N]``, true where a point is; ``None`` if everywhere. It is true at the first place of an empty
             sample, so that attention over that sample stays defined.
+
+    Example:
+        >>> layout = DenseLayout.of(torch.tensor([0, 0, 0, 1]), 4, 2)
+        >>> layout.dense(torch.arange(1.0, 5.0)[:, None])[..., 0]
+        tensor([[1., 2., 3.],
+                [4., 0., 0.]])
     """
 
     samples: int

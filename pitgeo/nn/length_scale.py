@@ -132,7 +132,12 @@ def project_(module: nn.Module) -> None:
 
 
 def length_table(module: nn.Module) -> list[tuple[str, Tensor]]:
-    r"""Name and length :math:`\sqrt{c / \lambda}` per head of every position-attention layer inside a module."""
+    r"""Name and length :math:`\sqrt{c / \lambda}` per head of every position-attention layer inside a module.
+
+    Example:
+        >>> length_table(nn.Sequential(LengthScale(2, lengths=(0.5, 2.0))))
+        [('0', tensor([0.5000, 2.0000]))]
+    """
     return [
         (name.removesuffix("scale").rstrip("."), part.lengths())
         for name, part in module.named_modules()

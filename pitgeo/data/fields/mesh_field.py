@@ -28,6 +28,10 @@ class MeshField:
         is_geometry: Whether the field is computed from the mesh, see :mod:`pitgeo.geometry`.
         within: The named set on which a number of the whole mesh is given, with zeros elsewhere; the field is then
             called ``"<number>@<set>"``. ``None`` for the whole mesh.
+
+    Example:
+        >>> MeshField("velocity", components=2, place="cell").labels
+        ('velocity_x', 'velocity_y')
     """
 
     name: str

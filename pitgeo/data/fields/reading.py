@@ -28,6 +28,14 @@ def find_field(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> MeshFi
 
     Raises:
         ValueError: If the field is missing, is both point and cell data, or is not numeric.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> find_field(mesh, "u", {}).place
+        'point'
     """
     start, _, rest = name.partition(":")
     prefix, bare = (start, rest) if start in PLACES and rest else (None, name)
@@ -85,7 +93,16 @@ def whole_mesh_value(mesh: Mesh, name: str, parameters: Mapping[str, float]) -> 
 
 
 def field_values(mesh: Mesh, field: MeshField, place: str, size: int, parameters: Mapping[str, float]) -> Floats:
-    """The values of a field at points or cells, ``[size, components]``; those of the other kind are averaged."""
+    """The values of a field at points or cells, ``[size, components]``; those of the other kind are averaged.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> field_values(mesh, MeshField("u"), "point", 4, {}).ravel()
+        array([0., 1., 2., 3.])
+    """
     if field.is_geometry:
         try:
             return geometry_values(mesh, field.name, "cell" if place == "cell" else "point")
@@ -151,12 +168,30 @@ def _what(values: NDArray[Any]) -> str:
 
 
 def cells_from_points(mesh: Mesh, values: Floats) -> Floats:
-    """Means over the nodes of every cell, ``[cells, K]``."""
+    """Means over the nodes of every cell, ``[cells, K]``.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> cells_from_points(mesh, mesh.point_data["u"][:, None])
+        array([[1.5]])
+    """
     return np.concatenate([values[nodes].mean(1) for _, nodes in mesh.cells])
 
 
 def points_from_cells(mesh: Mesh, values: Floats) -> Floats:
-    """Means over the cells of every point, ``[N, K]``; a point without cells gets the values of the nearest cell."""
+    """Means over the cells of every point, ``[N, K]``; a point without cells gets the values of the nearest cell.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points, quad = np.array([[0.0, 0], [2, 0], [2, 1], [0, 1]]), np.array([[0, 1, 2, 3]])
+        >>> mesh = Mesh(points, (("quad", quad),), {"u": np.arange(4.0)})
+        >>> points_from_cells(mesh, np.array([[3.0]])).ravel()
+        array([3., 3., 3., 3.])
+    """
     total, count = np.zeros((len(mesh.points), values.shape[1])), np.zeros(len(mesh.points))
     for (_, nodes), part in zip(mesh.cells, split_by_block(values, mesh.cells), strict=True):
         np.add.at(total, nodes.ravel(), np.repeat(part, nodes.shape[1], 0))

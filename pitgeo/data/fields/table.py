@@ -31,6 +31,11 @@ class FieldTable(FieldRoles):
     target it is a mean over the output points.
 
     The arguments are those of :class:`~pitgeo.data.fields.roles.FieldRoles`.
+
+    Example:
+        >>> table = FieldTable((MeshField("load"),), (MeshField("velocity", components=2),), dimension=2)
+        >>> table.input_labels, table.target_labels
+        (('load',), ('velocity_x', 'velocity_y'))
     """
 
     def positions(self, mesh: Mesh, place: str) -> Floats:

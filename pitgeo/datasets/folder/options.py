@@ -55,6 +55,10 @@ class MeshOptions(DataOptions):
         cache: Folder for what is read from the files, by content.
         processes: Processes that read and prepare files; 0 for one a core.
         memory: Samples are kept in memory up to as many GB, then read from the cache when they are needed.
+
+    Example:
+        >>> MeshOptions(files="cases/*.vtu", targets=("von_mises",), test=20).test
+        20
     """
 
     files: str | Names = "cases/*.vtu"

@@ -83,6 +83,10 @@ class Settings:
 
     Raises:
         ValueError: If a number is out of range.
+
+    Example:
+        >>> Settings(seeds=3, overrides=("training.batch_size=4",)).seeds
+        3
     """
 
     budget: Budget = Budget(minutes=3.0)

@@ -22,6 +22,10 @@ def model_variants(names: Sequence[str]) -> Variants:
 
     Raises:
         ValueError: If there is no such model.
+
+    Example:
+        >>> list(model_variants(["pit", "mlp"]))
+        ['pit', 'mlp']
     """
     for name in names:
         if name not in MODELS and name != "all":
