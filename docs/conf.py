@@ -44,12 +44,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",  # all run
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "download_all_examples": False,
-    "copyfile_regex": r".*\.md",
 }
 
 

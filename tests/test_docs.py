@@ -21,7 +21,7 @@ from torch_geometric.data import Batch
 from pitgeo import load
 from pitgeo.cli import main
 from pitgeo.config.config import parse_config
-from pitgeo.config.toml import ConfigError, tomllib
+from pitgeo.config.toml import ConfigError
 from pitgeo.data import PointData
 from pitgeo.datasets import DATASETS
 from pitgeo.mesh import read_mesh
@@ -113,8 +113,7 @@ def execute(code, name, patch):
     return module.__dict__
 
 
-COMPOSING = [*blocks("composing.md")]
-COMPOSING += [(ROOT / f"examples/own/{name}.py").read_text() for name in ("point_unet", "edge_network")]
+COMPOSING = [(ROOT / f"examples/own/{name}.py").read_text() for name in ("after_gat", "point_unet", "edge_network")]
 
 
 def double(sample):
@@ -306,7 +305,7 @@ def test_the_page_on_export_runs_without_pitgeo(heights, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # the compiler looks
 def test_the_page_on_export_compiles(run):
-    model = run(EXPORT[2], "docs/export.md, compiling")["model"]
+    model = run((ROOT / "examples/own/compiled.py").read_text(), "examples/own/compiled.py")["model"]
     assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
 
 

@@ -133,12 +133,21 @@ def test_commands_are_understood(page, words):
         assert program in ("rm", ".ci/run", "ruff") or (ROOT / program).exists(), program
 
 
-RUN_HERE = {"start", "trust", "measures"}
-RUN_ELSEWHERE = {"README", "export", "composing"}  # test_docs.py, test_readme.py
+RUN_HERE = {"start", "measures"}
+RUN_ELSEWHERE = {"README", "export"}  # test_docs.py, test_readme.py
 
 
 def test_every_python_block_is_run():
     assert {page.stem for page in PAGES if blocks(page, "python")} == RUN_HERE | RUN_ELSEWHERE
+
+
+def test_every_program_of_a_page_is_run():
+    included = re.findall(
+        r"\{literalinclude\} \.\./examples/own/(\w+)\.(?:py|toml)", "".join(p.read_text() for p in PAGES)
+    )
+    tests = "".join((ROOT / f"tests/test_{name}.py").read_text(encoding="utf-8") for name in ("docs", "pages"))
+    assert {"ellipses", "bars", "serve", "after_gat", "compiled", "trusted"} == set(included)
+    assert all(re.search(rf'own/{name}|"{name}"', tests) for name in included)
 
 
 def run(page, **names):
@@ -167,7 +176,7 @@ def test_pages_give_the_same_three_commands():
 @without_pictures()
 def test_the_page_on_trust_says_what_it_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    run("trust")
+    exec(compile((ROOT / "examples/own/trusted.py").read_text(), "examples/own/trusted.py", "exec"), {})
     assert capsys.readouterr().out.strip() == blocks(DOCS / "trust.md", "text")[-1].strip()
 
 

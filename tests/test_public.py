@@ -143,7 +143,7 @@ def test_unknown_names_fail_as_python_does():
 
 
 WITHOUT_EXAMPLE = {  # they need files, a trained model or a whole training set
-    "BenchmarkOptions Control Description Elasticity FieldSummary Fields GINO GridOptions HoledPoisson LocalRegression "
+    "BenchmarkOptions Control Description Probe cut fill_surface probe_line Elasticity FieldSummary Fields GINO GridOptions HoledPoisson LocalRegression "
     "MeanField MeshSamples NearestCase POD PODMap Persistence Predictor Rollout Samples Series SharedMesh TrainingSet "
     "controls_for describe evaluate from_pyvista grid_of load measure read_series read_variants sensitivity"
 }
