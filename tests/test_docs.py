@@ -259,7 +259,7 @@ def heights(tmp_path_factory):
     folder, said = tmp_path_factory.mktemp("heights"), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.chdir(folder)
-        names = execute(EXPORT[0], "docs/export.md", patch)
+        names = execute((ROOT / "examples/own/heights.py").read_text(), "examples/own/heights.py", patch)
     return folder, names, said.getvalue()
 
 
@@ -287,7 +287,7 @@ def test_the_page_on_export_runs_without_pitgeo(heights, monkeypatch):
     ) + 'np.savez("values.npz", points=points, torch=values)\n'
     if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
         written.append("heights.onnx")
-        code += EXPORT[1] + 'np.savez("values.npz", points=points, torch=program(**inputs).numpy(), onnx=values)\n'
+        code += EXPORT[0] + 'np.savez("values.npz", points=points, torch=program(**inputs).numpy(), onnx=values)\n'
     with traced_once():
         for name in written:
             assert main(["export", "runs/heights/best.ckpt", name]) == 0

@@ -133,7 +133,7 @@ def test_commands_are_understood(page, words):
         assert program in ("rm", ".ci/run", "ruff") or (ROOT / program).exists(), program
 
 
-RUN_HERE = {"start", "measures"}
+RUN_HERE = {"measures"}
 RUN_ELSEWHERE = {"README", "export"}  # test_docs.py, test_readme.py
 
 
@@ -146,7 +146,7 @@ def test_every_program_of_a_page_is_run():
         r"\{literalinclude\} \.\./examples/own/(\w+)\.(?:py|toml)", "".join(p.read_text() for p in PAGES)
     )
     tests = "".join((ROOT / f"tests/test_{name}.py").read_text(encoding="utf-8") for name in ("docs", "pages"))
-    assert {"ellipses", "bars", "serve", "after_gat", "compiled", "trusted"} == set(included)
+    assert {"ellipses", "bars", "serve", "after_gat", "compiled", "trusted", "membrane", "heights"} == set(included)
     assert all(re.search(rf'own/{name}|"{name}"', tests) for name in included)
 
 
@@ -158,7 +158,7 @@ def run(page, **names):
 @without_pictures()
 def test_the_page_to_start_with_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks(DOCS / "start.md", "python")
+    code = (ROOT / "examples/own/membrane.py").read_text(encoding="utf-8")
     short = code.replace("range(100)", "range(12)").replace("epochs=20", "epochs=1")
     assert short.count("range(12)") == short.count("epochs=1") == 1
     exec(compile(short, "docs/start.md", "exec"), {})
