@@ -409,6 +409,8 @@ def test_files(tmp_path: Path) -> None:
         np.testing.assert_allclose(mesh.point_data["pressure_coefficient"], sample.pressure, atol=1e-6)
         np.testing.assert_allclose(mesh.point_data["velocity"], sample.velocity, atol=1e-5)
         np.testing.assert_allclose(mesh.point_data["normal"], sample.normal, atol=1e-7)
+        along = np.array([normal @ case.direction for normal in sample.normal])
+        np.testing.assert_allclose(mesh.point_data["stream_normal"], along, atol=1e-7)
         np.testing.assert_allclose(mesh.cell_data["panel_pressure_coefficient"][0], sample.panel_pressure, atol=1e-6)
         np.testing.assert_array_equal(mesh.field_data["direction"], case.direction)
         assert mesh.field_data["speed"] == case.speed == float(row["speed"])
@@ -468,7 +470,7 @@ def test_configuration_takes_the_files(tmp_path: Path, capsys: pytest.CaptureFix
     parts = ["--set=data.meshes.validation=1", "--set=data.meshes.test=1", "--dry-run"]
     assert main(["train", config, *sets, *parts]) == 0
     out = capsys.readouterr().out
-    assert "input channels: 9 (3 coordinates, 6 values)" in out
+    assert "input channels: 10 (3 coordinates, 7 values)" in out
     assert "output channels: 1 (pressure_coefficient)" in out
 
 
