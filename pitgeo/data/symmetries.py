@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -94,7 +95,7 @@ class Symmetries:
     """
 
     def __init__(self, names: Sequence[str], table: FieldTable, kinds: Mapping[str, Kind] | None = None) -> None:
-        self.names, self.dimension = tuple(names), table.dimension
+        self.names, self.dimension, self.plane_axis = tuple(names), table.dimension, table.plane_axis
         kinds = kinds or {}
         if wrong := [name for name in names if name not in OF_DIMENSION[table.dimension]]:
             raise ValueError(
@@ -142,7 +143,7 @@ class Symmetries:
             if values is not None and fields:
                 parts = _split(values, data.points(kind)[1], count)
                 pairs = zip(parts, matrices, strict=True)
-                result[name] = torch.cat([_applied(part, fields, matrix) for part, matrix in pairs])
+                result[name] = torch.cat([self._applied(part, fields, matrix) for part, matrix in pairs])
         return result
 
     def projection(self, field: Turned) -> Tensor:
@@ -150,7 +151,7 @@ class Symmetries:
         total = torch.eye(field.components, dtype=torch.float64)
         for name in self.names:
             for matrices in _elements(name, self.dimension):
-                parts = [represented(matrix, field.kind, field.components) for matrix in matrices]
+                parts = [represented(matrix, field.kind, field.components, self.plane_axis) for matrix in matrices]
                 total = torch.stack(parts).mean(0) @ total
         power: Tensor = torch.linalg.matrix_power(total, POWER)
         return power
@@ -169,9 +170,23 @@ class Symmetries:
             mean[part] = kept
         return mean, variance
 
+    def _applied(self, values: Tensor, fields: Sequence[Turned], matrix: Tensor) -> Tensor:
+        """Values ``[..., K]`` with the fields turned."""
+        result = values.clone()
+        for field in fields:
+            part = represented(matrix, field.kind, field.components, self.plane_axis).to(values)
+            result[..., field.channels] = values[..., field.channels] @ part.T
+        return result
 
-def represented(matrix: Tensor, kind: Kind, components: int) -> Tensor:
+
+def represented(matrix: Tensor, kind: Kind, components: int, plane_axis: int = 2) -> Tensor:
     """The matrix ``[c, c]`` by which the components of a field change, for an orthogonal matrix ``[D, D]``.
+
+    Args:
+        matrix: The orthogonal matrix.
+        kind: What the field is.
+        components: How many components it has.
+        plane_axis: The axis that a matrix of the plane leaves as it is, in fields with components along all three.
 
     Example:
         >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
@@ -182,18 +197,18 @@ def represented(matrix: Tensor, kind: Kind, components: int) -> Tensor:
         return torch.eye(components, dtype=matrix.dtype)
     if kind == "pseudovector":
         sign: Tensor = torch.linalg.det(matrix).round()
-        return sign * (_widened(matrix, 3) if components == 3 else torch.ones_like(matrix[:1, :1]))
+        return sign * (_widened(matrix, 3, plane_axis) if components == 3 else torch.ones_like(matrix[:1, :1]))
     if kind == "vector":
-        return _widened(matrix, components)
+        return _widened(matrix, components, plane_axis)
     if components in PAIRS:
         pairs = PAIRS[components]
-        own = _widened(matrix, 3 if components == 6 else 2)
+        own = _widened(matrix, 3 if components == 6 else 2, plane_axis)
         rows = [
             torch.stack([own[i, k] * own[j, m] + (own[i, m] * own[j, k] if k != m else 0.0) for k, m in pairs])
             for i, j in pairs
         ]
         return torch.stack(rows)
-    own = _widened(matrix, math.isqrt(components))
+    own = _widened(matrix, math.isqrt(components), plane_axis)
     return torch.kron(own, own)
 
 
@@ -237,15 +252,6 @@ def _split(values: Tensor, batch: Tensor | None, count: int) -> Sequence[Tensor]
     return [values] if batch is None else values.split(torch.bincount(batch, minlength=count).tolist())
 
 
-def _applied(values: Tensor, fields: Sequence[Turned], matrix: Tensor) -> Tensor:
-    """Values ``[..., K]`` with the fields turned."""
-    result = values.clone()
-    for field in fields:
-        part = represented(matrix, field.kind, field.components).to(values)
-        result[..., field.channels] = values[..., field.channels] @ part.T
-    return result
-
-
 def _drawn(name: str, dimension: int) -> Tensor:
     """A random one of the matrices that a name stands for."""
     if name == "turn" and dimension == 3:
@@ -283,10 +289,11 @@ def _turn(name: str, dimension: int, angle: float) -> Tensor:
     return matrix
 
 
-def _widened(matrix: Tensor, size: int) -> Tensor:
-    """The matrix, with further axes that it leaves as they are."""
+def _widened(matrix: Tensor, size: int, plane_axis: int) -> Tensor:
+    """The matrix, with an axis that it leaves as it is if it is one of the plane."""
     if len(matrix) == size:
         return matrix
+    kept = [axis for axis in range(3) if axis != plane_axis] if size == 3 else list(range(len(matrix)))
     result = torch.eye(size, dtype=matrix.dtype)
-    result[: len(matrix), : len(matrix)] = matrix
+    result[np.ix_(kept, kept)] = matrix
     return result

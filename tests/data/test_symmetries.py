@@ -15,6 +15,7 @@ from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.scaling import Scaling
 from pitgeo.data.symmetries import OF_DIMENSION, PAIRS, Symmetries, represented
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh, UnitBox
+from pitgeo.mesh import Mesh
 
 NAMES = [(dimension, name) for dimension, names in OF_DIMENSION.items() for name in names]
 TABLE = FieldTable(
@@ -193,3 +194,31 @@ def test_categories_and_scalars_stay() -> None:
     symmetries = Symmetries(["quarter_turn"], table, {"rgb": "scalar"})
     assert symmetries.inputs == () and [field.channels for field in symmetries.targets] == [slice(0, 2)]
     assert np.allclose(symmetries.projection(symmetries.targets[0]), 0.0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["turn", "mirror_x", "mirror_y"])
+def test_fields_of_upright_planes_turn_in_these(axis: int, name: str) -> None:
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
+    place = np.insert(points - points.mean(0), axis, 0.0, axis=1)
+    stress = np.stack([place[:, i] * place[:, j] for i, j in PAIRS[6]], 1)
+    full = np.stack([place[:, i] * place[:, j] for i in range(3) for j in range(3)], 1)
+    spin = np.eye(3)[[axis] * 4]
+    mesh = Mesh(
+        points, (("quad", np.arange(4)[None]),), {"v": place, "s": stress, "f": full, "w": spin}, plane_axis=axis
+    )
+    table = FieldTable.parse(FieldTable.infer(mesh, [], ["v", "s", "f", "w"]).plain())
+    symmetries = Symmetries([name], table, {"v": "vector", "s": "tensor", "f": "tensor", "w": "pseudovector"})
+    torch.manual_seed(3)
+    (matrix,) = matrices = [symmetries.draw()]
+    y = torch.from_numpy(table.read_targets(mesh))
+    data = PointData(pos=torch.from_numpy(points - points.mean(0)), x=torch.zeros(4, 0), y=y)
+    found = symmetries(data, matrices)
+    kept = [own for own in range(3) if own != axis]
+    turned = torch.zeros(4, 3, dtype=torch.float64)
+    turned[:, kept] = found.pos
+    products = turned[:, :, None] * turned[:, None, :]
+    assert torch.allclose(found.y[:, :3], turned)
+    assert torch.allclose(found.y[:, 3:9], torch.stack([products[:, i, j] for i, j in PAIRS[6]], 1))
+    assert torch.allclose(found.y[:, 9:18], products.flatten(1))
+    assert torch.allclose(found.y[:, 18:], torch.linalg.det(matrix) * torch.from_numpy(spin))

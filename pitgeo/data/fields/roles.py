@@ -31,6 +31,8 @@ class FieldRoles:
         dimension: Axes of the points.
         offset: Subtracted from all positions before they become single precision, one number an axis; empty for
             positions near the origin.
+        plane_axis: Of a mesh in a plane of space: the axis that the positions lack, 2 for the plane of x and y. Vectors
+            of three components still have it.
 
     Raises:
         ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
@@ -40,6 +42,7 @@ class FieldRoles:
     targets: tuple[MeshField, ...]
     dimension: int
     offset: tuple[float, ...] = ()
+    plane_axis: int = 2
 
     def __post_init__(self) -> None:
         if self.dimension not in (1, 2, 3):
@@ -78,7 +81,8 @@ class FieldRoles:
         fields = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
         _check_local(mesh, fields[: len(inputs)], fields[len(inputs) :])
         predicted = sorted(fields[len(inputs) :], key=lambda field: field.place == "mesh")
-        table = cls(tuple(fields[: len(inputs)]), tuple(predicted), mesh.points.shape[1], offset_of(mesh.points))
+        own, last = tuple(fields[: len(inputs)]), tuple(predicted)
+        table = cls(own, last, mesh.points.shape[1], offset_of(mesh.points), mesh.plane_axis)
         return table.with_geometry(geometry)
 
     @property
@@ -134,7 +138,8 @@ class FieldRoles:
             return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
 
         inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
-        return cls(inputs, targets, plain["dimension"], tuple(plain.get("offset", ())))
+        offset, plane_axis = tuple(plain.get("offset", ())), plain.get("plane_axis", 2)  # not in earlier checkpoints
+        return cls(inputs, targets, plain["dimension"], offset, plane_axis)
 
     @property
     def geometry(self) -> tuple[MeshField, ...]:
