@@ -124,7 +124,10 @@ def cut(mesh: Mesh, origin: ArrayLike, normal: ArrayLike) -> Mesh:
     names = [name for name, values in mesh.point_data.items() if is_number(values)]
     for number, name in enumerate(names):  # two names may be one to VTK
         grid.point_data[f"{number}"] = np.asarray(mesh.point_data[name], np.float64)
-    found = grid.slice(normal=along / np.linalg.norm(along), origin=at)
+    along = along / np.linalg.norm(along)
+    found = grid.slice(normal=along, origin=at)
+    if not found.n_cells:  # VTK takes faces on the plane from the cells behind it alone
+        found = grid.slice(normal=-along, origin=at)
     if not found.n_cells:
         low, high = mesh.points.min(0), mesh.points.max(0)
         raise ValueError(

@@ -113,6 +113,14 @@ def test_a_cut_has_the_area_and_the_values_of_the_plane(normal):
         assert measure(found) == pytest.approx(np.sqrt(2))
 
 
+@pytest.mark.parametrize("level", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("normal", [[0, 0, 1], [0, 0, -1]])
+def test_a_cut_along_faces_has_them_once_also_at_the_ends_of_the_mesh(level, normal):
+    found = cut(hexahedra(), [0.5, 0.5, level], normal)
+    assert measure(found) == pytest.approx(1)
+    assert np.allclose(found.point_data["u"], linear(found.points)) and np.allclose(found.points[:, 2], level)
+
+
 def test_a_cut_through_a_surface_is_a_line():
     mesh = hexahedra(2)
     faces = np.array([[0, 2, 8, 6]])  # one side of the cube
