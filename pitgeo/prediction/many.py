@@ -37,6 +37,13 @@ def study_of(
     sizes = _input_sizes(predictor, study)
     varied = {f"input {field.name}" for number in study.numbers for field, _, _ in number.fields}
     varied.add("combination")  # of the first values alone
+    if sizes is not None:  # so are inputs that are divided by what varies
+        channels = zip((field for field in predictor.table.inputs for _ in range(field.channels)), sizes.T, strict=True)
+        varied |= {
+            f"{'geometry' if field.is_geometry else 'input'} {field.name}"
+            for field, size in channels
+            if (size != size[0]).any()
+        }
     case = predictor.doubts.case(study.mesh, study.inputs)
     notes = [note for note in predictor.doubts.of_case(case) if note.kind not in varied]
     notes += study.outside(predictor.doubts.ranges, predictor.doubts.margin, sizes)

@@ -137,27 +137,35 @@ class MeshStudy:
     ) -> list[Note]:
         """A note for every number some of whose values leave the range of the training set by more than a share.
 
+        So do other inputs that are divided by references which vary with the numbers.
+
         Args:
             ranges: Smallest and largest value of every input number in training, divided by its reference.
             margin: The share of the range.
             sizes: The references of every prediction and input channel, ``[S, C]``; ``None`` without any.
         """
-        notes = []
+        notes: list[Note] = []
+        if ranges is None:
+            return notes
         for number, column in zip(self.numbers, self.values.T, strict=True):
-            if ranges is None or number.fields[0][0].categories is not None:
-                continue
-            low, high = ranges[number.columns[0]]
-            beyond = margin * (high - low)
-            if sizes is not None:
-                column = column / sizes[:, number.fields[0][2] + number.component]
-                beyond += 1e-6 * max(abs(low), abs(high))  # a quotient is rounded
-            far = int(((column < low - beyond) | (column > high + beyond)).sum())
-            if far:
-                text = (
-                    f"{far} of {len(column)} values of {number.name!r} lie outside of the {low:.4g} to {high:.4g} of "
-                    f"the training set: do not rely on these predictions"
-                )
-                notes.append(Note(f"input {number.name}", text))
+            field, _, channel = number.fields[0]
+            if field.categories is None:
+                size = 1.0 if sizes is None else sizes[:, channel + number.component]
+                far = _far(column / size, column / size, ranges[number.columns[0]], margin, sizes is not None)
+                notes += _outside(number.name, far, len(self), ranges[number.columns[0]])
+        if sizes is None:
+            return notes
+        varied = {field.name for number in self.numbers for field, _, _ in number.fields}
+        low, high = self.table.ranges(self.inputs)
+        column = channel = 0
+        for field in self.table.inputs:
+            if field.name not in varied and field.categories is None:
+                for part in range(field.components):
+                    size, ends = sizes[:, channel + part], ranges[column + part]
+                    if (size != size[0]).any():  # divided by what varies
+                        far = _far(low[column + part] / size, high[column + part] / size, ends, margin, True)
+                        notes += _outside(field.labels[part], far, len(self), ends)
+            column, channel = column + field.stored, channel + field.channels
         return notes
 
     def split(self, values: Tensor) -> dict[str, NDArray[np.float32]]:
@@ -250,6 +258,20 @@ def _columns(values: Mapping[str, ArrayLike], where: str) -> Floats:
                 f"{int(bad.argmax())})"
             )
     return table
+
+
+def _far(low: Floats, high: Floats, ends: tuple[float, float], margin: float, is_rounded: bool) -> int:
+    """In how many predictions an input from ``low`` to ``high`` leaves a range by more than a share of it."""
+    beyond = margin * (ends[1] - ends[0]) + 1e-6 * max(map(abs, ends)) * is_rounded  # a quotient is rounded
+    return int(((low < ends[0] - beyond) | (high > ends[1] + beyond)).sum())
+
+
+def _outside(name: str, far: int, count: int, ends: tuple[float, float]) -> list[Note]:
+    text = (
+        f"{far} of {count} values of {name!r} lie outside of the {ends[0]:.4g} to {ends[1]:.4g} of the training set: "
+        f"do not rely on these predictions"
+    )
+    return [Note(f"input {name}", text)] if far else []
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -108,6 +108,26 @@ def test_what_leaves_the_training_range_is_what_the_model_sees(root, caplog):
     assert any("1 of 2 values of 'traction_x'" in line for line in caplog.messages)
 
 
+def test_inputs_divided_by_what_varies_are_compared_in_every_prediction(root, caplog):
+    names = ["young", "length", "traction"]
+    changes = ["scaling.reference.length=young", "scaling.reference.young=young", 'data.meshes.geometry=["cell_size"]']
+    changes += ["scaling.reference.cell_size=young"]
+    other = load(train(small_run(root, "cases/*.vtu", names, ["v"], *changes), root / "divided").checkpoint)
+    mesh = solid(3)
+    young = float(mesh.field_data["young"][0])
+    caplog.clear()
+    caplog.set_level(logging.WARNING)
+    other.predict_many(mesh, {"young": [young, 1.0001 * young]})
+    assert not caplog.messages
+    for values in ([young, young / 1e5, young / 2e5], [young / 1e5, young / 2e5, young]):
+        other.predict_many(mesh, {"young": values})
+        assert [line.partition(" lie")[0].partition(": ")[2] for line in caplog.messages] == [
+            "2 of 3 values of 'length'",
+            "2 of 3 values of 'cell_size'",
+        ]
+        caplog.clear()
+
+
 def test_errors_and_bounds_are_in_units(predictor, root):
     found = predictor.evaluate([solid(3), solid(3, 1000.0)])
     small, large = (case["errors"]["v"] for case in found["cases"])
