@@ -110,7 +110,7 @@ def predict_with(
             else:
                 mesh = query.mesh(predictor.table, read_mesh(file), numbers[file])
                 result = predictor.predict_and_measure(mesh, numbers[file], measures)
-                beside = zip(query.names(target), query.found(predictor.table, mesh, result), strict=True)
+                beside = zip(query.names(target), query.found(predictor.table, result), strict=True)
                 write_mesh(target, result)
             written.append(target)
             for path, content in beside:

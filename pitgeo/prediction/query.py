@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pitgeo.data.fields.mesh_field import AXES
+from pitgeo.data.fields.mesh_field import AXES, MeshField
 from pitgeo.geometry.filled import fill_surface
 from pitgeo.geometry.probes import cut, probe_line
 from pitgeo.geometry.values import SET
-from pitgeo.mesh import Mesh
+from pitgeo.mesh import Mesh, Note
+from pitgeo.mesh.names import each_once
 from pitgeo.prediction.study import numbers, with_values
 
 if TYPE_CHECKING:
     from pitgeo.data.fields import FieldTable
+
+log = logging.getLogger(__name__)
+
+ENDINGS = ("", "_prediction", "_spread", "_bound", "_error")
+"""Of the fields of a target that a table of a line has."""
 
 
 @dataclass(frozen=True)
@@ -130,24 +137,21 @@ class Query:
                 found.append(target.with_name(f"{target.stem}_{word}{end}.{ending}"))
         return found
 
-    def found(self, table: FieldTable, before: Mesh, after: Mesh) -> list[bytes | Mesh]:
+    def found(self, table: FieldTable, after: Mesh) -> list[bytes | Mesh]:
         """What the files of :meth:`names` hold: tables of lines, then meshes of planes.
 
         Args:
             table: Inputs and targets.
-            before: The mesh that was predicted on.
-            after: The same with predicted fields.
+            after: The mesh with predicted fields.
 
         Raises:
             ImportError: If PyVista is missing.
             ValueError: If a line has no point in the mesh, or a plane does not meet it.
         """
-        targets = {own.name for own in table.targets}
-
-        def own(fields: Mapping[str, object], other: Mapping[str, object]) -> set[str]:
-            return {name for name in fields if name in targets or name not in other}
-
-        points, cells = own(after.point_data, before.point_data), own(after.cell_data, before.cell_data)
+        points, cells = (
+            {f"{own.name}{ending}" for own in table.targets if own.place == place for ending in ENDINGS}
+            for place in ("point", "cell")
+        )
         shown = Mesh(
             after.points,
             after.cells,
@@ -259,17 +263,21 @@ def _csv(mesh: Mesh, line: Line) -> str:
             f"{mesh.points.max(0).tolist()} (got none of {line.number} points in it); move it"
         )
     distance = np.linalg.norm(found.points - found.points[0], axis=1)
-    columns = {"distance": distance, **{AXES[axis]: found.points[:, axis] for axis in range(axes)}}
+    kept = [axis for axis in range(3) if axes != 2 or axis != mesh.plane_axis][:axes]
+    names, columns = ["distance", *(AXES[axis] for axis in kept)], [distance, *found.points.T]
     for name, values in found.fields.items():
         parts = values.reshape(len(values), -1).T
-        ends = AXES if len(parts) <= 3 else [str(number + 1) for number in range(len(parts))]
-        columns |= {name if len(parts) == 1 else f"{name}_{end}": part for end, part in zip(ends, parts, strict=False)}
+        names += MeshField(name, len(parts)).labels
+        columns += list(parts)
+    notes: list[Note] = []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(each_once(names, "column", notes))
     writer.writerows(
-        ["" if math.isnan(value) else f"{value:.9g}" for value in row] for row in zip(*columns.values(), strict=True)
+        ["" if math.isnan(value) else f"{value:.9g}" for value in row] for row in zip(*columns, strict=True)
     )
+    for note in notes:
+        log.warning("%sof the line, %s", mesh.where, note.text)
     return text.getvalue()
 
 

@@ -7,10 +7,12 @@ import pytest
 
 from pitgeo import load
 from pitgeo.cli.main import main
+from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.geometry.filled import fill_surface
 from pitgeo.geometry.probes import probe_line
 from pitgeo.integrals import measure
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
+from pitgeo.prediction.query import Line, Query, filled
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
 from tests.small_runs import small_run
@@ -106,6 +108,34 @@ def test_lines_and_planes_beside_a_prediction_with_the_truth(run, tmp_path, caps
     assert np.allclose(plane.point_data["heat"], plane.points[:, 0] * load_value + 0.2)
 
 
+def test_a_file_that_holds_predictions_gets_those_of_the_model_along_lines(run, tmp_path):
+    line = "--line=0,0.5,0.25:1,0.5,0.25:11"
+    assert predict(run, "cases/case_3.vtu", tmp_path / "once", line) == 0
+    assert predict(run, tmp_path / "once" / "case_3.vtu", tmp_path / "twice", line) == 0
+    once, twice = ((tmp_path / name / "case_3_line.csv").read_text() for name in ("once", "twice"))
+    assert "heat_prediction" in once and once == twice
+
+
+def test_no_column_of_a_line_replaces_another(caplog):
+    x, y = np.meshgrid(np.linspace(0, 1, 3), np.linspace(0, 1, 3), indexing="ij")
+    points = np.stack([x.ravel(), y.ravel()], 1)
+    cells = (
+        ("quad", np.array([[3 * a + b, 3 * a + 3 + b, 3 * a + 4 + b, 3 * a + 1 + b] for a in (0, 1) for b in (0, 1)])),
+    )
+    fields = {"distance": 5 + points[:, 0], "y": 7 + points[:, 0], "u": points, "u_x": 9 + points[:, 0]}
+    table = FieldTable((), tuple(MeshField(name, 2 if name == "u" else 1) for name in fields), 2)
+    line = Line((0.0, 0.25), (1.0, 0.25), 3)
+    (content,) = Query(lines=[line]).found(table, Mesh(points, cells, fields))
+    rows = list(csv.DictReader(content.decode().splitlines()))
+    names = ["distance", "x", "y", "distance (2)", "y (2)", "u_x", "u_y", "u_x (2)"]
+    assert [[float(row[name]) for name in names] for row in rows] == [
+        [at, at, 0.25, 5 + at, 7 + at, at, 0.25, 9 + at] for at in (0.0, 0.5, 1.0)
+    ]
+    assert "the column 'u_x' is called 'u_x (2)'" in caplog.text
+    upright = Mesh(points, cells, fields, plane=0.5, plane_axis=1)
+    assert Query(lines=[line]).found(table, upright)[0].decode().startswith("distance,x,z,")
+
+
 MISTAKES = [
     (
         "bare.stl",
@@ -136,9 +166,6 @@ def test_mistakes_are_named_and_leave_nothing(run, tmp_path, capsys, mesh, argum
 
 
 def test_models_of_the_plane_cannot_fill_a_surface():
-    from pitgeo.data.fields import FieldTable, MeshField
-    from pitgeo.prediction.query import filled
-
     with pytest.raises(ValueError, match=r"bodies in 3D .*got one in 2D"):
         filled(FieldTable((), (MeshField("u"),), 2), box(), 0.4, {})
     of_cells = FieldTable((MeshField("k", place="cell"),), (MeshField("u"),), 3)
