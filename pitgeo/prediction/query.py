@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 ENDINGS = ("", "_prediction", "_spread", "_bound", "_error")
 """Of the fields of a target that a table of a line has."""
+MOST = 1_000_000
+"""Most points of a line."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Line:
                 f"Expected two positions and how many points, as in '0,0,0:1,0,0:100' (got {text!r}); one position has "
                 f"as many coordinates as the mesh"
             )
+        if not 2 <= int(number) <= MOST or start == stop:
+            raise ValueError(f"Expected 2 to {MOST:,} points between two places for a line (got {text!r}); take others")
         return cls(start, stop, int(number))
 
 
