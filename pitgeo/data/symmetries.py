@@ -95,7 +95,8 @@ class Symmetries:
     """
 
     def __init__(self, names: Sequence[str], table: FieldTable, kinds: Mapping[str, Kind] | None = None) -> None:
-        self.names, self.dimension, self.plane_axis = tuple(names), table.dimension, table.plane_axis
+        self.names, self.dimension = tuple(names), table.dimension
+        self.plane_axis = 2 if table.plane_axis is None else table.plane_axis
         kinds = kinds or {}
         if wrong := [name for name in names if name not in OF_DIMENSION[table.dimension]]:
             raise ValueError(

@@ -31,8 +31,8 @@ class FieldRoles:
         dimension: Axes of the points.
         offset: Subtracted from all positions before they become single precision, one number an axis; empty for
             positions near the origin.
-        plane_axis: Of a mesh in a plane of space: the axis that the positions lack, 2 for the plane of x and y. Vectors
-            of three components still have it.
+        plane_axis: Of meshes in a plane of space: the axis that the positions lack, 2 for the plane of x and y. Vectors
+            of three components still have it. ``None`` where it is not known.
 
     Raises:
         ValueError: If the dimension is not 1, 2 or 3, the offset has other axes, or there is no target.
@@ -42,7 +42,7 @@ class FieldRoles:
     targets: tuple[MeshField, ...]
     dimension: int
     offset: tuple[float, ...] = ()
-    plane_axis: int = 2
+    plane_axis: int | None = None
 
     def __post_init__(self) -> None:
         if self.dimension not in (1, 2, 3):
@@ -138,7 +138,7 @@ class FieldRoles:
             return MeshField(**{**entry, "categories": None if kinds is None else tuple(kinds)})
 
         inputs, targets = (tuple(field(entry) for entry in plain[key]) for key in ("inputs", "targets"))
-        offset, plane_axis = tuple(plain.get("offset", ())), plain.get("plane_axis", 2)  # not in earlier checkpoints
+        offset, plane_axis = tuple(plain.get("offset", ())), plain.get("plane_axis")  # not in earlier checkpoints
         return cls(inputs, targets, plain["dimension"], offset, plane_axis)
 
     @property

@@ -12,13 +12,16 @@ import torch
 from numpy.typing import NDArray
 
 from pitgeo.data import PointData
-from pitgeo.data.fields.mesh_field import MeshField
+from pitgeo.data.fields.mesh_field import AXES, MeshField
 from pitgeo.data.fields.precision import offset_of, warn_of_loss
 from pitgeo.data.fields.reading import Floats, field_values
 from pitgeo.data.fields.roles import FieldRoles
 from pitgeo.mesh import Mesh, centroids
 
 log = logging.getLogger(__name__)
+
+SPATIAL = (3, 6, 9)
+"""Numbers of components of vectors and tensors in space."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class FieldTable(FieldRoles):
         """The points, or the centres of the cells, less the offset, ``[n, D]``.
 
         Raises:
-            ValueError: If the mesh has another dimension than the table, or lacks cells that are needed.
+            ValueError: If the mesh has another dimension than the table or lies in another plane, or lacks cells that
+                are needed.
         """
         self.size(mesh, place)
         return self._moved(mesh.points if place == "point" else centroids(mesh))
@@ -70,11 +74,23 @@ class FieldTable(FieldRoles):
                 f"{mesh.where}Expected a mesh in {self.dimension}D, like those for training (got {axes}D); leave it "
                 f"out, or train on meshes of one dimension"
             )
+        self._check_plane(mesh)
         if place == "point":
             return len(mesh.points)
         if not mesh.cells:
             raise ValueError(f"{mesh.where}Expected cells, at whose centres there are values (got points alone)")
         return mesh.number_of_cells
+
+    def _check_plane(self, mesh: Mesh) -> None:
+        """Refuse meshes in another plane of space, if fields have components along its axes."""
+        vectors = [field.name for field in (*self.inputs, *self.targets) if field.stored in SPATIAL]
+        if self.dimension == 2 and vectors and self.plane_axis not in (None, mesh.plane_axis):
+            own, other = (" and ".join(np.delete([*AXES], axis)) for axis in (self.plane_axis, mesh.plane_axis))
+            raise ValueError(
+                f"{mesh.where}Expected a mesh in the plane of {own}, like the first for training, since {vectors[0]!r} "
+                f"has components along the axes of space (got one in the plane of {other}); turn it there "
+                f"with its fields, or leave it out"
+            )
 
     def read(self, mesh: Mesh, parameters: Mapping[str, float] | None = None) -> Floats:
         """The input fields at the input points, ``[n, numbers]``, as in the file; categories as numbers.

@@ -161,3 +161,14 @@ def test_a_text_in_a_file_leaves_the_name_to_the_parameters():
         FieldTable.infer(mesh, ["angle"], ["u"])
     own = mesh.with_field_data("angle", 5.0, existing="replace")
     assert table.read(own, {"angle": 3.0}).tolist() == [[5.0], [5.0]]
+
+
+def test_meshes_in_another_plane_have_other_components():
+    upright = mesh(plane_axis=1)
+    for table in (FieldTable.infer(mesh(), ["v"], ["u"]), FieldTable.infer(mesh(), ["u"], ["v"])):
+        assert FieldTable.parse(table.plain()).positions(mesh(), "point").shape == (5, 2)
+        with pytest.raises(ValueError, match=r"plane of x and y, .*since 'v' has .*in the plane of x and z"):
+            FieldTable.parse(table.plain()).positions(upright, "point")
+        earlier = {key: value for key, value in table.plain().items() if key != "plane_axis"}
+        assert FieldTable.parse(earlier).positions(upright, "point").shape == (5, 2)
+    assert FieldTable.infer(mesh(), ["u"], ["q"]).positions(upright, "point").shape == (5, 2)
