@@ -289,12 +289,12 @@ class MeshPredictor(ABC):
 
     def with_fields(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
         """The mesh with fields from values ``[m, channels]``, and with errors; without a truth, without its targets."""
-        result, split = mesh, {ending: self.table.split(mesh, values) for ending, values in predicted.items()}
+        split = {ending: self.table.split(mesh, values) for ending, values in predicted.items()}
+        result = self.table.without_predictions(mesh)
         for ending, values in split.items():
             result = self.table.add(result, values, ending)
         if self.bounds is not None:
             result = self.bounds.add(result, self.table, split["_prediction"], split.get("_spread"), self.level)
         if truth is None:
             return self.table.without_targets(result)
-        prediction = split["_prediction"]
-        return self.table.add(result, {name: prediction[name] - truth[name] for name in truth}, "_error")
+        return self.table.add(result, {name: split["_prediction"][name] - truth[name] for name in truth}, "_error")

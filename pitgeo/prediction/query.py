@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pitgeo.data.fields.mesh_field import AXES, MeshField
+from pitgeo.data.fields.table import ENDINGS
 from pitgeo.geometry.filled import fill_surface
 from pitgeo.geometry.probes import cut, probe_line
 from pitgeo.geometry.values import SET
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ENDINGS = ("", "_prediction", "_spread", "_bound", "_error")
-"""Of the fields of a target that a table of a line has."""
 MOST = 1_000_000
 """Most points of a line."""
 
@@ -153,7 +152,7 @@ class Query:
             ValueError: If a line has no point in the mesh, or a plane does not meet it.
         """
         points, cells = (
-            {f"{own.name}{ending}" for own in table.targets if own.place == place for ending in ENDINGS}
+            {f"{own.name}{ending}" for own in table.targets if own.place == place for ending in ("", *ENDINGS)}
             for place in ("point", "cell")
         )
         shown = Mesh(

@@ -128,6 +128,19 @@ def test_inputs_divided_by_what_varies_are_compared_in_every_prediction(root, ca
         caplog.clear()
 
 
+def test_nothing_of_an_earlier_prediction_stays(predictor):
+    mesh = solid(3)
+    earlier = {
+        f"v_{name}": np.full_like(mesh.points, 7) for name in ("prediction", "error", "spread", "bound", "other")
+    }
+    kept = {name: values for name, values in mesh.point_data.items() if name != "v"}
+    old = replace(mesh, point_data={**kept, **earlier}).with_field_data("v_peak_bound", np.array([7.0]))
+    found = predictor.predict_mesh(old.with_cell_data("q_bound", np.full(mesh.number_of_cells, 7.0)))
+    assert {name for name in found.point_data if name.startswith("v_")} == {"v_prediction", "v_other"}
+    assert "v_peak_bound" not in found.field_data and "q_bound" not in found.cell_data
+    assert not (found.point_data["v_prediction"] == 7).any()
+
+
 def test_errors_and_bounds_are_in_units(predictor, root):
     found = predictor.evaluate([solid(3), solid(3, 1000.0)])
     small, large = (case["errors"]["v"] for case in found["cases"])

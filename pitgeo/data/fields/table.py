@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 SPATIAL = (3, 6, 9)
 """Numbers of components of vectors and tensors in space."""
+ENDINGS = ("_prediction", "_spread", "_bound", "_peak_bound", "_error")
+"""Of the fields that a prediction adds to a mesh for its targets."""
 
 
 @dataclass(frozen=True)
@@ -246,11 +248,12 @@ class FieldTable(FieldRoles):
 
     def without_targets(self, mesh: Mesh) -> Mesh:
         """A copy of the mesh without the fields that are targets."""
-        names = {field.name for field in self.targets}
-        points = {name: values for name, values in mesh.point_data.items() if name not in names}
-        cells = {name: values for name, values in mesh.cell_data.items() if name not in names}
-        numbers = {name: values for name, values in mesh.field_data.items() if name not in names}
-        return replace(mesh, point_data=points, cell_data=cells, field_data=numbers)
+        return _without(mesh, {field.name for field in self.targets})
+
+    def without_predictions(self, mesh: Mesh) -> Mesh:
+        """A copy of the mesh without what an earlier prediction of these targets has added to it."""
+        known = {field.source for field in (*self.inputs, *self.targets)}
+        return _without(mesh, {f"{field.name}{ending}" for field in self.targets for ending in ENDINGS} - known)
 
     def rows(self, mesh: Mesh, field: MeshField) -> slice:
         """The range of the output points of a mesh that a target belongs to."""
@@ -260,6 +263,13 @@ class FieldTable(FieldRoles):
         """The range of the output points that a target belongs to."""
         start = 0 if field.place == self.output_places[0] else sizes[self.output_places[0]]
         return slice(start, start + sizes[field.place])
+
+
+def _without(mesh: Mesh, names: set[str]) -> Mesh:
+    points = {name: values for name, values in mesh.point_data.items() if name not in names}
+    cells = {name: values for name, values in mesh.cell_data.items() if name not in names}
+    numbers = {name: values for name, values in mesh.field_data.items() if name not in names}
+    return replace(mesh, point_data=points, cell_data=cells, field_data=numbers)
 
 
 def _one_hot(column: Floats, field: MeshField, where: str) -> Floats:
