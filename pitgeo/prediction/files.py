@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pitgeo.data.fields.table import ENDINGS
 from pitgeo.datasets.folder.manifest import find_files
 from pitgeo.measures.measures import Measures
-from pitgeo.mesh import Mesh, result_name, write_mesh
+from pitgeo.mesh import WRITABLE, Mesh, result_name, write_mesh
 from pitgeo.mesh.reading import read as read_mesh  # its notes are summed up
 from pitgeo.prediction.mesh_predictor import MeshPredictor
 from pitgeo.prediction.predictor import load_any
@@ -110,6 +111,7 @@ def predict_with(
             else:
                 mesh = query.mesh(predictor.table, read_mesh(file), numbers[file])
                 result = predictor.predict_and_measure(mesh, numbers[file], measures)
+                _check_copy(target, mesh, result)
                 beside = zip(query.names(target), query.found(predictor.table, result), strict=True)
                 write_mesh(target, result)
             written.append(target)
@@ -126,3 +128,15 @@ def predict_with(
     if said:  # a benchmark's checkpoint, or one of an earlier version, does not describe its training set
         write_atomic(folder / "trust.json", (json.dumps(said, indent=2) + "\n").encode())
     return written
+
+
+def _check_copy(target: Path, mesh: Mesh, result: Mesh) -> None:
+    """Refuse files with fields of an earlier prediction where the result is a copy of the file, which keeps them."""
+    pairs = ((mesh.point_data, result.point_data), (mesh.cell_data, result.cell_data))
+    names = [name for before, after in (*pairs, (mesh.field_data, result.field_data)) for name in before.keys() - after]
+    stale = sorted(name for name in names if name.endswith(ENDINGS))
+    if stale and target.suffix.lower() not in WRITABLE:
+        raise ValueError(
+            f"{mesh.where}Expected no fields of an earlier prediction that this model does not give, since a result in "
+            f"{target.suffix} keeps all that its file has (got {', '.join(stale)}); predict the file without them"
+        )

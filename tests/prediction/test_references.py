@@ -6,6 +6,7 @@ import json
 import logging
 from dataclasses import replace
 
+import meshio
 import numpy as np
 import pytest
 import torch
@@ -15,6 +16,7 @@ from pitgeo.config.config import ConfigError, load_config, to_toml
 from pitgeo.mesh import read_mesh, write_mesh
 from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.prediction.export import export_model, program_inputs
+from pitgeo.prediction.files import predict_files
 from pitgeo.prediction.predictor import load_ensemble
 from pitgeo.workflows.choose import choose
 from pitgeo.workflows.designs import Varied
@@ -331,3 +333,19 @@ def test_a_dry_run_finds_unknown_names(root):
     ):
         with pytest.raises(ValueError, match=message):
             dry_run(small_run(root, "cases/*.vtu", INPUTS, TARGETS, change))
+
+
+def test_a_copy_of_a_file_with_an_earlier_bound_is_refused(tmp_path):
+    for number in range(6):
+        own = solid(number)
+        points = np.insert(own.points, 2, 0.0, axis=1)
+        data = {"k": own.points[:, 0], "v": own.points[:, 1] + 1}
+        data |= {"v_bound": data["k"]} if number == 5 else {}
+        (tmp_path / "cases").mkdir(exist_ok=True)
+        cells = [("triangle", own.cells[0][1])]
+        meshio.Mesh(points, cells, data).write(tmp_path / "cases" / f"case_{number}.e")
+    checkpoint = train(small_run(tmp_path, "cases/*.e", ["k"], ["v"]), tmp_path / "out").checkpoint
+    with pytest.raises(ValueError, match=r"an earlier prediction .*keeps all .*got v_bound"):
+        predict_files(checkpoint, [tmp_path / "cases" / "case_5.e"], tmp_path / "new")
+    assert not list((tmp_path / "new").iterdir())
+    assert predict_files(checkpoint, [tmp_path / "cases" / "case_4.e"], tmp_path / "new")
