@@ -336,6 +336,7 @@ def test_a_dry_run_finds_unknown_names(root):
 
 
 def test_a_copy_of_a_file_with_an_earlier_bound_is_refused(tmp_path):
+    pytest.importorskip("netCDF4")
     for number in range(6):
         own = solid(number)
         points = np.insert(own.points, 2, 0.0, axis=1)
