@@ -95,6 +95,14 @@ class TrainingConfig(Table):
     augment: tuple[Symmetry, ...] = ()
     augment_as: dict[str, Kind] = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _check_used(self) -> Self:
+        if self.huber_threshold != 1.0 and not LOSSES[self.loss].is_huber:
+            raise ValueError(f"Expected training.loss = 'huber' with training.huber_threshold (got {self.loss!r})")
+        if self.augment_as and not self.augment:
+            raise ValueError("Expected symmetries in training.augment with training.augment_as (got none); name some")
+        return self
+
     @property
     def norm(self) -> Literal[1, 2]:
         """The norm of the loss, and of the validation error."""
