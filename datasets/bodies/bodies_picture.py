@@ -47,7 +47,7 @@ def picture(directory: Path, output: Path, samples: int = 6) -> Path:
         drawn = render(mesh, "point", [Colors(pressure, _COLORS, limits)])
         if drawn is None:
             raise OSError("Expected a machine on which VTK can draw (got none of OpenGL, EGL and OSMesa)")
-        axis.imshow(drawn[0])
+        axis.imshow(drawn.pictures[0])
         stream = ", ".join(f"{share:.1f}" for share in mesh.field_data["direction"])
         axis.set_title(f"{file.stem}, stream to ({stream})", fontsize=9)
     colors = ScalarMappable(Normalize(*limits), _COLORS)
