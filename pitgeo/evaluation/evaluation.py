@@ -122,7 +122,7 @@ def evaluate(
         "worst_samples": [_case(samples, ids, errors, int(n)) for n in order[::-1][:10]],
         "length_scales": {
             name: [float(length) if np.isfinite(length) else None for length in lengths]  # lambda may be 0
-            for name, _, lengths in head_lengths(predictor.model)
+            for name, _, lengths in head_lengths(predictor)
         },
         "prediction_seconds": round(seconds, 3),
         "device": device,
@@ -172,7 +172,7 @@ def format_table(result: dict[str, Any]) -> str:
         best sample 7 (0.05), median sample 7 (0.05), worst sample 7 (0.05)
         <BLANKLINE>
         length scale of every head, in the positions' unit
-        encoder    0.0200    0.1000
+        encoder      0.02       0.1
     """
     protocol = f" ({result['protocol']})" if result["protocol"] else ""
     width = max((len(name) for name in result["length_scales"]), default=0)
@@ -186,7 +186,7 @@ def format_table(result: dict[str, Any]) -> str:
     ]
     chosen = (f"{which} sample {result[which]['sample_id']} ({result[which]['relative_l2']:.4g})" for which in _CHOSEN)
     scales = [
-        f"{name:{width}}  {'  '.join('     inf' if length is None else f'{length:8.4f}' for length in lengths)}"
+        f"{name:{width}}  {'  '.join('     inf' if length is None else f'{length:8.4g}' for length in lengths)}"
         for name, lengths in result["length_scales"].items()
     ]
     if scales:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.samples import Samples
@@ -79,21 +79,27 @@ def draw(
     if axes == 2 and not prepared.coincide("input", "latent"):
         pos, latent = (prepared.points(kind)[0].numpy() for kind in ("input", "latent"))
         plots.latent_mesh(pos, latent, folder / "latent_mesh.png")
-    if scales := head_lengths(predictor.model):
-        shape = predictor.facts["shape"]
-        plots.length_scales(scales, folder / "length_scales.png", shape["spacing"], shape["extent"])
+    if scales := head_lengths(predictor):
+        spacing, extent = (predictor.facts["shape"][name] / _box_scale(predictor) for name in ("spacing", "extent"))
+        plots.length_scales(scales, folder / "length_scales.png", spacing, extent)
 
 
-def head_lengths(model: nn.Module) -> list[tuple[str, str, NDArray[np.float32]]]:
-    """Name, kind and lengths of every attention layer with length scales."""
-    pit = next((part for part in model.modules() if isinstance(part, PiT)), None)
+def head_lengths(predictor: Predictor) -> list[tuple[str, str, NDArray[np.float32]]]:
+    """Name, kind and lengths of every attention layer with length scales, in the unit of the files' positions."""
+    pit = next((part for part in predictor.model.modules() if isinstance(part, PiT)), None)
     if pit is None:
         return []
+    scale = _box_scale(predictor)
     local = [name for name, part in pit.named_modules() if isinstance(part, PositionAttention)]
     return [
-        (name, "local" if any(layer.startswith(name) for layer in local) else "global", lengths.cpu().numpy())
+        (name, "local" if any(layer.startswith(name) for layer in local) else "global", (lengths / scale).cpu().numpy())
         for name, lengths in pit.length_scales()
     ]
+
+
+def _box_scale(predictor: Predictor) -> float:
+    """What the positions of files are multiplied by."""
+    return float(predictor.facts["box_scale"] or 1.0)
 
 
 def _meshes(samples: Samples, chosen: dict[str, int], axes: int) -> dict[int, Mesh]:

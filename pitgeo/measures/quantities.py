@@ -289,7 +289,7 @@ def _entry(truth: Sequence[Number], prediction: Sequence[float]) -> dict[str, An
     reasons = {
         "relative": f"the truth is zero, up to rounding, in {int(is_zero.sum())} of {len(true)} samples",
         "relative_l2": "the truth is zero, up to rounding, in all samples",
-        "r2": "the truth is the same in all samples",
+        "r2": "the truth is the same in all samples" if len(true) > 1 else "r2 takes more than one sample",
     }
     missing = [reasons[name] for name in reasons if entry[name] is None]
     return entry | ({"reason": "; ".join(missing)} if missing else {})

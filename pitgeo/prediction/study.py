@@ -229,7 +229,7 @@ def _known(name: str, known: Mapping[str, Number], where: str) -> Number:
         return known[name]
     near = difflib.get_close_matches(name, known, 1)
     vector = [other for other, number in known.items() if number.source == name]
-    hint = f"; vary its components, {', '.join(vector)}" if vector else f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; give its components, {', '.join(vector)}" if vector else f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{where}Expected a number of the whole mesh that the model takes "
         f"(got {name!r}; it takes {', '.join(map(repr, known)) or 'none'}){hint}"

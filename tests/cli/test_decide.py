@@ -77,7 +77,7 @@ def test_constraints_that_cannot_hold_are_an_exit_code(run, tmp_path, capsys):
 
 MISTAKES = [
     ("sweep", ["--vary", "lod=1,2"], "did you mean 'load'"),
-    ("sweep", ["--vary", "wind=1,2"], "vary its components, wind_x, wind_y"),
+    ("sweep", ["--vary", "wind=1,2"], "give its components, wind_x, wind_y"),
     ("sweep", ["--vary", "load"], "as in 'load=0:10:5'"),
     ("sweep", ["--vary", "load=a"], "finite numbers in 'load=a'"),
     ("sweep", ["--vary", "load=2:1:3"], "from a lower to a higher value"),

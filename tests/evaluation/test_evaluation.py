@@ -18,7 +18,7 @@ from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.transforms import AttentionGraphs, Compose, LatentMesh
 from pitgeo.datasets import ListedSamples
-from pitgeo.evaluation import evaluation
+from pitgeo.evaluation import evaluation, plots
 from pitgeo.evaluation.evaluation import evaluate, format_table
 from pitgeo.measures.measures import Measures
 from pitgeo.measures.reference import Reference
@@ -76,7 +76,7 @@ class Predictor:
         dim, channels = samples[0].input_dim, len(targets)
         self.model = PiT(dim, channels, channels=8, heads=2) if dim == 2 else PointwiseMLP(dim, channels, 8, 2)
         self.parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        self.facts = {"shape": {"spacing": 0.05, "extent": 1.0}, "versions": {"pitgeo": "0"}}
+        self.facts = {"shape": {"spacing": 0.05, "extent": 1.0}, "versions": {"pitgeo": "0"}, "box_scale": None}
         self.config = SimpleNamespace(
             data=SimpleNamespace(name="fake", options=self.data_options),
             model=SimpleNamespace(name="pit"),
@@ -183,3 +183,20 @@ def test_a_head_that_looks_infinitely_far_is_null(tmp_path: Path, install: Calla
     result = evaluate(tmp_path / "best.ckpt")
     assert result["length_scales"]["encoder"][0] is None
     assert "inf" in format_table(result)
+
+
+def test_lengths_are_in_the_unit_of_the_files(
+    tmp_path: Path, install: Callable[..., list[PointData]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictor, drawn = Predictor(install(off_by_number), off_by_number, ("stress",)), []
+    own = {name: lengths.tolist() for name, lengths in predictor.model.length_scales()}  # type: ignore[operator]
+    predictor.facts["box_scale"] = 0.005  # files 200 long, the model's box 1
+    monkeypatch.setattr(evaluation, "load", lambda path, device: predictor)
+    monkeypatch.setattr(plots, "length_scales", lambda rows, path, *marks: drawn.append((rows, *marks)))
+    result = evaluate(tmp_path / "best.ckpt")["length_scales"]
+    assert {*result} == {*own}
+    for name, lengths in own.items():
+        assert result[name] == pytest.approx([200 * length for length in lengths])
+    rows, spacing, extent = drawn[0]
+    assert (spacing, extent) == pytest.approx((10.0, 200.0))
+    assert all(lengths.tolist() == pytest.approx(result[name]) for name, _, lengths in rows)

@@ -130,7 +130,7 @@ def test_numbers_that_the_mesh_lacks(predictor):
     ("values", "message"),
     [
         ({"lod": [1.0]}, "the model takes .*'lod'.*did you mean 'load'"),
-        ({"wind": [1.0]}, "vary its components, wind_x, wind_y"),
+        ({"wind": [1.0]}, "give its components, wind_x, wind_y"),
         ({"load": [1.0, 2.0], "kind": [3]}, "all of one length"),
         ({"load": []}, "all of one length .got load: 0 of them"),
         ({"load": 1.1}, "all of one length .got load: a single number"),
