@@ -16,6 +16,7 @@ from benchmarks.speed.networks import Network
 from pitgeo.data import PointData
 from pitgeo.graphs.neighborhood import Neighborhood
 from pitgeo.graphs.neighbors import knn
+from pitgeo.graphs.trees import kd_tree
 from pitgeo.measures.relative_error import relative_error
 from pitgeo.nn import PiT, PositionAttention
 from pitgeo.training import OperatorModule
@@ -107,8 +108,10 @@ def _step(model: nn.Module, predict: Callable[[], Tensor], y: Tensor) -> Step:
 def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, heads: int = 2) -> Work:
     """One local layer, forward and backward, with gradients of values and parameters."""
 
-    def points_and_graph() -> tuple[Tensor, Neighborhood]:
+    def points_and_graph(in_order: bool = False) -> tuple[Tensor, Neighborhood]:
         pos = torch.rand(points, 2)
+        if in_order:  # near points follow each other
+            pos = pos[torch.from_numpy(kd_tree(pos.double().numpy()).indices)]
         return pos, knn(pos, pos, neighbors)
 
     def layer_step(layer: nn.Module, apply: Callable[[Tensor], Tensor], device: str) -> Step:
@@ -123,8 +126,8 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
 
         return step
 
-    def ours(seed: int, device: str) -> Step:
-        pos, graph = points_and_graph()
+    def ours(seed: int, device: str, in_order: bool = False) -> Step:
+        pos, graph = points_and_graph(in_order)
         pos, graph, layer = pos.to(device), graph.to(device), PositionAttention(channels, channels, heads)
         return layer_step(layer, lambda x: layer(x, pos, graph), device)
 
@@ -141,6 +144,7 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
     share = channels // heads
     ways = {
         "pitgeo": ours,
+        "pitgeo, points in the order of a tree": partial(ours, in_order=True),
         "GATConv": theirs(lambda: GATConv(channels, share, heads, add_self_loops=False)),
         "TransformerConv": theirs(lambda: TransformerConv(channels, share, heads)),
         "PointTransformerConv": theirs(

@@ -146,7 +146,8 @@ def test_rates_of_the_machine_are_positive() -> None:
 
 def test_every_way_of_a_layer_gives_gradients() -> None:
     work = local_layer(60, 4, 8, 2)
-    assert list(work.ways) == ["pitgeo", "GATConv", "TransformerConv", "PointTransformerConv"]
+    ordered = "pitgeo, points in the order of a tree"
+    assert list(work.ways) == ["pitgeo", ordered, "GATConv", "TransformerConv", "PointTransformerConv"]
     for way in work.ways.values():
         way(0, "cpu")()
 
