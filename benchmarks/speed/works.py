@@ -142,7 +142,7 @@ def local_layer(points: int = 9720, neighbors: int = 20, channels: int = 256, he
         return way
 
     share = channels // heads
-    ways = {
+    ways: dict[str, Way] = {
         "pitgeo": ours,
         "pitgeo, points in the order of a tree": partial(ours, in_order=True),
         "GATConv": theirs(lambda: GATConv(channels, share, heads, add_self_loops=False)),
