@@ -12,6 +12,7 @@ PAGES = {path: DOCS / "data" / f"{path.parent.name}.md" for path in sorted(ROOT.
 PAGES |= {
     ROOT / f"{name}.md": DOCS / "project" / f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")
 }
+PAGES |= {ROOT / "benchmarks" / "speed" / "README.md": DOCS / "project" / "speed.md"}
 PAGES |= {ROOT / "README.md": DOCS / "index.md"}
 
 
