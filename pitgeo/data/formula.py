@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -47,18 +48,18 @@ class Formula:
     text: str
 
     def __post_init__(self) -> None:
-        for _ in self._names(self._tree()):
+        for _ in self._names(self._tree):
             pass
 
     @property
     def names(self) -> set[str]:
         """The names of the numbers."""
-        return {name for name, _ in self._names(self._tree())}
+        return {name for name, _ in self._names(self._tree)}
 
     @property
     def scalars(self) -> set[str]:
         """Those of the names that stand outside of ``norm``, and must be single numbers."""
-        return {name for name, is_vector in self._names(self._tree()) if not is_vector}
+        return {name for name, is_vector in self._names(self._tree) if not is_vector}
 
     def __call__(self, numbers: Mapping[str, Tensor]) -> Tensor:
         """The value of the formula.
@@ -69,8 +70,9 @@ class Formula:
         Shapes:
             - **output** ``[...]``
         """
-        return self._value(self._tree(), numbers)
+        return self._value(self._tree, numbers)
 
+    @cached_property
     def _tree(self) -> ast.expr:
         try:
             if len(self.text) > LONGEST:
