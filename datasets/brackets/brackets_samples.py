@@ -16,6 +16,7 @@ from brackets_solid import Floats, Ints
 from brackets_solver import SolidSpace, equilibrium
 from numpy.typing import NDArray
 
+from pitgeo.data.symmetries import PAIRS
 from pitgeo.datasets.elastic import Elastic, von_mises
 from pitgeo.datasets.mesh_samples import Row, make_mesh_files
 from pitgeo.datasets.resumable import check_numbers
@@ -26,7 +27,6 @@ METHOD = "linear elasticity, curved quadratic tetrahedra by gmsh and scikit-fem"
 MATERIALS = {"steel": Elastic(210e9, 0.3), "aluminium": Elastic(70e9, 0.33), "titanium": Elastic(114e9, 0.34)}
 NEAR_CLAMP = 3.0
 """Stress is singular at the rims of the clamped holes, so peaks at points closer to these holes, in mm, say nothing."""
-VTK_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 _DRAWS = 1000
 
 
@@ -187,7 +187,7 @@ def _sample(seed: int, size: float, number: int) -> tuple[Mesh, Row]:
         cells=(("tetra", sample.cells),),
         point_data={
             "displacement": sample.displacement.astype(np.float32),
-            "stress": np.stack([sample.stress[:, i, j] for i, j in VTK_ORDER], axis=1).astype(np.float32),
+            "stress": np.stack([sample.stress[:, i, j] for i, j in PAIRS[6]], axis=1).astype(np.float32),
             "von_mises": sample.von_mises.astype(np.float32),
             "clamped": sample.clamped.astype(np.int32),
             "loaded": sample.loaded.astype(np.int32),

@@ -7,15 +7,14 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from pitgeo.geometry.filled import NO_LIBRARIES
+
 try:
     import brackets_samples as brackets
     from brackets_accuracy import print_accuracy
     from brackets_mesh import SIZE
 except OSError as error:
-    raise SystemExit(
-        f"Expected the system's libraries that gmsh loads (got: {error}); on Debian: apt install libglu1-mesa "
-        f"libxcursor1 libxft2 libxinerama1"
-    ) from error
+    raise SystemExit(NO_LIBRARIES.format(error)) from error
 
 from pitgeo.datasets.generators import run_script, script_parser
 from pitgeo.evaluation.plots.bent import bent_solids

@@ -28,6 +28,11 @@ LONGEST = 4 / 3
 PER_CUBE, PER_SQUARE = 1.2, 1.0
 """Points of tetrahedra by gmsh in a cube whose side is the spacing, and on a square of the surface, about."""
 
+NO_LIBRARIES = (
+    "Expected the system's libraries that gmsh loads (got: {}); on Debian: apt install libglu1-mesa libxcursor1 "
+    "libxft2 libxinerama1"
+)
+"""What is said where gmsh is installed and cannot be loaded."""
 SAME = 1e-6
 """Volumes that differ by less than this part are the same."""
 
@@ -178,10 +183,7 @@ def _gmsh() -> Any:
     try:
         return importlib.import_module("gmsh")
     except OSError as error:
-        raise ImportError(
-            f"Expected the system's libraries that gmsh loads (got: {error}); on Debian: apt install libglu1-mesa "
-            f"libxcursor1 libxft2 libxinerama1"
-        ) from error
+        raise ImportError(NO_LIBRARIES.format(error)) from error
     except ImportError as error:
         raise ImportError(
             f"Expected gmsh, which fills surfaces with tetrahedra (got: {error}); pip install 'pitgeo[fill]'"
