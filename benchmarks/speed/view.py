@@ -104,19 +104,30 @@ def _box(points: int, load: float) -> Mesh:
     return Mesh(mesh.points, mesh.cells, {"u": load * mesh.point_data["u"]}, {}, {"load": np.array([load])})
 
 
-def _moves(address: str, browser: str, driver: str) -> list[float]:
-    """Seconds of every move of the slider, after three to warm up."""
-    from selenium import webdriver
+def headless(browser: str) -> Any:
+    """Options of a Chromium without a screen, which draws by the processor."""
     from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
 
     options = Options()
     options.binary_location = browser
-    for argument in ("headless=new", "no-sandbox", "window-size=1400,900", "use-angle=swiftshader"):
+    for argument in (
+        "headless=new",
+        "no-sandbox",
+        "window-size=1400,900",
+        "use-angle=swiftshader",
+        "enable-unsafe-swiftshader",
+        "disable-dev-shm-usage",
+    ):
         options.add_argument(f"--{argument}")
-    for argument in ("enable-unsafe-swiftshader", "disable-dev-shm-usage"):
-        options.add_argument(f"--{argument}")
-    page = webdriver.Chrome(options=options, service=Service(driver))
+    return options
+
+
+def _moves(address: str, browser: str, driver: str) -> list[float]:
+    """Seconds of every move of the slider, after three to warm up."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    page = webdriver.Chrome(options=headless(browser), service=Service(driver))
     try:
         page.set_script_timeout(60)
         page.get(address)

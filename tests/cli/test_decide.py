@@ -8,21 +8,15 @@ import pytest
 
 from pitgeo.cli.main import main
 from pitgeo.mesh import Mesh, read_mesh, write_mesh
-from pitgeo.workflows.run import train
-from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
-from tests.small_runs import small_run
+from tests.plates import plate, train_on_plates
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     root = tmp_path_factory.mktemp("decide")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
     mesh = plate(3)
     write_mesh(root / "bare.vtu", Mesh(mesh.points, mesh.cells, {}, {}, {"wind": mesh.field_data["wind"]}))
-    with without_pictures():
-        train(small_run(root, "cases/*.vtu", ["load", "wind"], ["v", "peak"]), root / "out")
+    train_on_plates(root, ["load", "wind"], ["v", "peak"])
     return root
 
 

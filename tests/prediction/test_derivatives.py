@@ -11,17 +11,14 @@ from pitgeo import load
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.integrals import compute
 from pitgeo.measures.quantities import Quantities
-from pitgeo.mesh import Mesh, write_mesh
+from pitgeo.mesh import Mesh
 from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.prediction.ensemble import Ensemble
 from pitgeo.prediction.named_quantity import NamedQuantity
 from pitgeo.prediction.response import Response
 from pitgeo.workflows.designs import Varied
 from pitgeo.workflows.optimise import optimise
-from pitgeo.workflows.run import train
-from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
-from tests.small_runs import small_run
+from tests.plates import plate, train_on_plates
 
 INPUTS = ["load", "wind", "load@left", "u"]
 
@@ -29,16 +26,12 @@ INPUTS = ["load", "wind", "load@left", "u"]
 @pytest.fixture(scope="module", params=["pit", "pit at cells", "mlp", "transolver"])
 def predictor(request, tmp_path_factory):
     root = tmp_path_factory.mktemp("sensitivity")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
     geometry = ["coordinates", "boundary_distance", "boundary_distance:left"]
     changes = ['scaling.log=["load"]', f"data.meshes.geometry={json.dumps(geometry)}"]
     targets = ["v", "q", "peak"] if request.param == "pit at cells" else ["v", "peak"]
     if not request.param.startswith("pit"):
         changes.append(f'model.name="{request.param}"')
-    with without_pictures():
-        done = train(small_run(root, "cases/*.vtu", INPUTS, targets, *changes), root / "out")
-    return load(done.checkpoint)
+    return load(train_on_plates(root, INPUTS, targets, *changes).checkpoint)
 
 
 def quantity(fields, points):

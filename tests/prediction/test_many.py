@@ -14,27 +14,18 @@ from pitgeo.prediction.ensemble import Ensemble
 from pitgeo.prediction.response import Response
 from pitgeo.prediction.study import MeshStudy, numbers
 from pitgeo.workflows.run import train
-from tests.datasets.folder.conftest import small_mesh
 from tests.pictures import without_pictures
+from tests.plates import plate, write_plates
 from tests.small_runs import small_run
 
 INPUTS = ["load", "wind", "kind", "load@left", "material"]
 TARGETS = ["v", "q", "peak"]
 
 
-def plate(number):
-    """A mesh with a number, a vector, a kind, a number in a set, and fields of points, cells and the whole."""
-    mesh = small_mesh(number)
-    mesh = mesh.with_point_data("left", (mesh.points[:, 0] < 0.4).astype(np.int64))
-    mesh = mesh.with_field_data("wind", np.array([1.0 + number, -0.5 * number]))
-    return mesh.with_field_data("kind", np.array([3 + number % 2]))
-
-
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
     root = tmp_path_factory.mktemp("many")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
+    write_plates(root)
     return root
 
 

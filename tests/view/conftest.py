@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from pitgeo import load
-from pitgeo.mesh import write_mesh
-from pitgeo.workflows.run import train
-from tests.pictures import without_pictures
-from tests.prediction.test_many import INPUTS, TARGETS, plate
-from tests.small_runs import small_run
+from tests.plates import plate, train_on_plates
+from tests.prediction.test_many import INPUTS, TARGETS
 
 CHANGES = ['data.meshes.categories=["kind"]', 'scaling.log=["load"]', "data.meshes.test=2", "data.meshes.validation=1"]
 
@@ -17,10 +14,7 @@ CHANGES = ['data.meshes.categories=["kind"]', 'scaling.log=["load"]', "data.mesh
 def run(tmp_path_factory):
     """The folder of a run on eight plates, two of them to test on; its bounds are calibrated on twelve others."""
     root = tmp_path_factory.mktemp("view")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
-    with without_pictures():
-        train(small_run(root, "cases/*.vtu", INPUTS, TARGETS, *CHANGES), root / "out")
+    train_on_plates(root, INPUTS, TARGETS, *CHANGES)
     predictor = load(root / "out" / "best.ckpt")
     predictor.calibrate([plate(number) for number in range(20, 32)])
     predictor.store_bounds()

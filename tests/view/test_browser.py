@@ -14,16 +14,16 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from benchmarks.speed.view import headless
 from pitgeo import load
 from pitgeo.mesh import read_mesh, write_mesh
-from tests.prediction.test_many import plate
+from tests.plates import plate
 from tests.view.conftest import with_numbers
 
 pytest.importorskip("trame")
 pytest.importorskip("selenium")
 
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -55,12 +55,7 @@ def downloads(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(address, downloads):
-    options = Options()
-    options.binary_location = CHROMIUM
-    for argument in ("headless=new", "no-sandbox", "window-size=1400,900", "use-angle=swiftshader"):
-        options.add_argument(f"--{argument}")
-    for argument in ("enable-unsafe-swiftshader", "disable-dev-shm-usage"):
-        options.add_argument(f"--{argument}")
+    options = headless(CHROMIUM)
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     try:

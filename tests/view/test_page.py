@@ -16,7 +16,7 @@ from pitgeo.view.page import Page
 from pitgeo.view.session import Session
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
+from tests.plates import plate
 from tests.small_runs import small_run
 
 

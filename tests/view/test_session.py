@@ -15,7 +15,7 @@ from pitgeo.view.probe import nearest, number_rows, probe_rows
 from pitgeo.view.session import LENGTH, Session
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
+from tests.plates import plate
 from tests.small_runs import SMALL, small_run
 from tests.view.conftest import CHANGES, with_numbers
 

@@ -16,7 +16,7 @@ from pitgeo.prediction.ensemble import Calibration, Ensemble
 from pitgeo.workflows.choose import SAME, choose, farthest, with_values
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
+from tests.plates import plate, write_plates
 from tests.small_runs import SMALL, small_run
 
 TARGETS = ["v", "q", "peak"]
@@ -25,8 +25,7 @@ TARGETS = ["v", "q", "peak"]
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("choose")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
+    write_plates(root)
     for number in range(10, 16):
         write_mesh(root / "pool" / f"case_{number}.vtu", plate(number))
     for seed in (0, 1):

@@ -7,15 +7,12 @@ import pytest
 
 from pitgeo import load
 from pitgeo.integrals import compute
-from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.mesh import read_mesh
 from pitgeo.prediction.response import Response
 from pitgeo.workflows.designs import Varied, combinations
 from pitgeo.workflows.optimise import optimise
-from pitgeo.workflows.run import train
 from pitgeo.workflows.search import Constraint
-from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
-from tests.small_runs import small_run
+from tests.plates import plate, train_on_plates
 
 VARIED = [Varied.parse("load=1:1.7"), Varied.parse("wind_x=1:8")]
 
@@ -23,11 +20,7 @@ VARIED = [Varied.parse("load=1:1.7"), Varied.parse("wind_x=1:8")]
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory):
     root = tmp_path_factory.mktemp("optimise")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
-    with without_pictures():
-        done = train(small_run(root, "cases/*.vtu", ["load", "wind"], ["v", "q", "peak"]), root / "out")
-    return load(done.checkpoint)
+    return load(train_on_plates(root, ["load", "wind"], ["v", "q", "peak"]).checkpoint)
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,10 @@ import pytest
 
 from pitgeo import load
 from pitgeo.integrals import compute
-from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.mesh import read_mesh
 from pitgeo.workflows.designs import Varied, combinations
-from pitgeo.workflows.run import train
 from pitgeo.workflows.sweep import sweep
-from tests.pictures import without_pictures
-from tests.prediction.test_many import plate
-from tests.small_runs import small_run
+from tests.plates import plate, train_on_plates
 
 QUANTITIES = ["mean:v_x", "peak:q", "p90:v", "flux:v"]
 
@@ -21,11 +18,8 @@ QUANTITIES = ["mean:v_x", "peak:q", "p90:v", "flux:v"]
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     root = tmp_path_factory.mktemp("sweep")
-    for number in range(8):
-        write_mesh(root / "cases" / f"case_{number}.vtu", plate(number))
-    config = small_run(root, "cases/*.vtu", ["load", "wind"], ["v", "q", "peak"], 'evaluation.quantities=["min:q"]')
-    with without_pictures():
-        return train(config, root / "out").checkpoint
+    changes = 'evaluation.quantities=["min:q"]'
+    return train_on_plates(root, ["load", "wind"], ["v", "q", "peak"], changes).checkpoint
 
 
 @pytest.fixture(scope="module")
