@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
+
+from pitgeo.system.numbers import finite
 
 
 class _Console(logging.Handler):
@@ -66,11 +67,8 @@ def given(texts: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
-        if not name or not math.isfinite(value):
+        value = finite(number)
+        if not name or value is None:
             raise ValueError(f"Expected a number by its name, as in --value load_x=2 (got {text!r})")
         if name in found:
             raise ValueError(f"Expected every number once (got {name!r} again)")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pitgeo.geometry.grid import grid_of
 from pitgeo.geometry.located import locate, top_cells
 from pitgeo.mesh import Mesh
+from pitgeo.mesh.mesh import joined
 
 Floats = NDArray[np.float64]
 CELL = "number of the cell"
@@ -144,12 +145,11 @@ def cut(mesh: Mesh, origin: ArrayLike, normal: ArrayLike) -> Mesh:
             (SIDES.get(int(size), "polygon"), np.asarray(nodes[starts[own, None] + np.arange(size)], np.int64))
         )
         numbers.append(sources[own])
-    every = {name: np.concatenate(list(parts)) for name, parts in mesh.cell_data.items()}
     return Mesh(
         np.array(found.points, np.float64),
         tuple(cells),
         {name: np.array(found.point_data[f"{number}"]) for number, name in enumerate(names)},
-        {name: tuple(values[own] for own in numbers) for name, values in every.items()},
+        {name: tuple(values[own] for own in numbers) for name, values in joined(mesh.cell_data).items()},
         mesh.field_data,
         path=mesh.path,
     )

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from pitgeo.geometry.sets import AT
+from pitgeo.system.numbers import finite
 
 AXES = "xyz"
 OPERATIONS = ("integral", "mean", "peak", "min", "flux", "force", "moment")
@@ -121,10 +122,7 @@ class Quantity:
 
 
 def _number(text: str, whole: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = finite(text)
+    if value is None:
         raise ValueError(f"Expected a number (got {text!r} in {whole!r})")
     return value

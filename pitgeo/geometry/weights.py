@@ -120,7 +120,7 @@ def rule_of(mesh: Mesh, quantity: Quantity, components: int, column: int | None)
         labels = [quantity.label(component=ends[own]) if len(chosen) > 1 else quantity.text for own in chosen]
         unit = quantity.sign * np.eye(components)[chosen]
         return Rule(tuple(labels), lambda at: at.measures[:, :, None, None] * unit, 0)
-    kept = _kept_axes(mesh)
+    kept = list(mesh.axes)
     vector = _vector(mesh, quantity, chosen, kept)
     push = np.zeros((3, components))  # the direction of space of every component; of a pressure, against the normal
     if vector:
@@ -168,13 +168,6 @@ def _labels(quantity: Quantity, axes: list[int]) -> tuple[str, ...]:
     if quantity.axis is not None:
         return (quantity.text,)
     return tuple(quantity.label(axis=AXES[own]) for own in axes)
-
-
-def _kept_axes(mesh: Mesh) -> list[int]:
-    """The axes of space that the positions have."""
-    if mesh.points.shape[1] == 2:
-        return [own for own in range(3) if own != mesh.plane_axis]
-    return list(range(mesh.points.shape[1]))
 
 
 def _vector(mesh: Mesh, quantity: Quantity, chosen: list[int], kept: list[int]) -> list[int]:

@@ -128,6 +128,12 @@ class Mesh:
         """Cells in all blocks together."""
         return sum(self._sizes)
 
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of space that the positions have: 0 and 2 for a mesh in the plane of x and z."""
+        count = self.points.shape[1]
+        return tuple(axis for axis in range(3) if axis != self.plane_axis) if count == 2 else tuple(range(count))
+
     def points_in_space(self) -> NDArray[np.float64]:
         """The points with three coordinates, as files hold them: ``[N, 3]``."""
         if self.points.shape[1] == 2:

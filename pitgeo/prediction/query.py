@@ -21,6 +21,7 @@ from pitgeo.geometry.values import SET
 from pitgeo.mesh import Mesh, Note
 from pitgeo.mesh.names import each_once
 from pitgeo.prediction.study import numbers, with_values
+from pitgeo.system.numbers import finite
 
 if TYPE_CHECKING:
     from pitgeo.data.fields import FieldTable
@@ -266,8 +267,7 @@ def _csv(mesh: Mesh, line: Line) -> str:
             f"{mesh.points.max(0).tolist()} (got none of {line.number} points in it); move it"
         )
     distance = np.linalg.norm(found.points - found.points[0], axis=1)
-    kept = [axis for axis in range(3) if axes != 2 or axis != mesh.plane_axis][:axes]
-    names, columns = ["distance", *(AXES[axis] for axis in kept)], [distance, *found.points.T]
+    names, columns = ["distance", *(AXES[axis] for axis in mesh.axes)], [distance, *found.points.T]
     for name, values in found.fields.items():
         parts = values.reshape(len(values), -1).T
         names += MeshField(name, len(parts)).labels
@@ -286,8 +286,6 @@ def _csv(mesh: Mesh, line: Line) -> str:
 
 def _place(text: str) -> tuple[float, ...]:
     """Coordinates from a text; none if it holds something else."""
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        return ()
-    return found if all(map(math.isfinite, found)) and len(found) <= 3 else ()
+    parts = [finite(part) for part in text.split(",")]
+    found = tuple(part for part in parts if part is not None)
+    return found if len(found) == len(parts) <= 3 else ()

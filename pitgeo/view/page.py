@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from pitgeo.data.fields.mesh_field import AXES
 from pitgeo.mesh import write_mesh
 from pitgeo.view.panels import Legend, Limits, bare, panels_of, ranges
 from pitgeo.view.picture import picture
@@ -205,8 +206,7 @@ class Page:
         session, state = self.session, self.state
         dimension = session.mesh.points.shape[1]
         state.numbers = [session.start[control.name] for control in session.controls]
-        state.axes = [axis for number, axis in enumerate("xyz") if dimension == 3 or number != session.mesh.plane_axis]
-        state.axes = state.axes[:dimension]
+        state.axes = [AXES[axis] for axis in session.mesh.axes]
         state.steps, state.step = session.steps, min(int(state.step or 1), session.steps)
         state.edges = 0 < session.mesh.number_of_cells <= MOST_EDGES and dimension > 1
         state.file_stem = Path(session.cases[session.number].name).stem

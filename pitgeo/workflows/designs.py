@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from pitgeo.system.numbers import finite
+
 MOST = 10_000_000
 """Most predictions of one design: more would not fit in memory."""
 FORMS = "'load=0:10:5' (five values from 0 to 10), 'load=0:10' (a range, with a number of samples) or 'load=1,2,5'"
@@ -144,10 +146,7 @@ def _check_most(count: int) -> None:
 
 
 def _number(part: str, text: str) -> float:
-    try:
-        value = float(part)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = finite(part)
+    if value is None:
         raise ValueError(f"Expected finite numbers in {text!r} (got {part!r}); as in {FORMS}")
     return value

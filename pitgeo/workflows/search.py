@@ -17,6 +17,7 @@ from pitgeo.prediction.guards import check_states
 from pitgeo.prediction.many import predictions, study_of
 from pitgeo.prediction.response import Response, find_quantity, number_of
 from pitgeo.prediction.study import MeshStudy
+from pitgeo.system.numbers import finite
 
 if TYPE_CHECKING:
     from pitgeo.prediction.mesh_predictor import MeshPredictor
@@ -51,11 +52,8 @@ class Constraint:
             Constraint(text='peak:von_mises', limit=200000000.0, is_upper=True)
         """
         found = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
-        try:
-            limit = float(found[3]) if found else float("nan")
-        except ValueError:
-            limit = float("nan")
-        if found is None or not np.isfinite(limit):
+        limit = finite(found[3]) if found else None
+        if found is None or limit is None:
             raise ValueError(
                 f"Expected a quantity and its limit, as in 'peak:von_mises<=2e8' or 'mean:v_x>=0' (got {text!r})"
             )
