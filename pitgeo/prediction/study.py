@@ -87,7 +87,7 @@ class MeshStudy:
         self.table = table
         self.numbers = [_known(name, numbers(table), mesh.where) for name in values]
         self._mesh = mesh
-        self.values = self._checked(values)
+        self.values = _table(self.numbers, values, mesh.where)
         self.mesh = self.with_values(0, parameters)
         self.inputs = table.read(self.mesh, parameters)
         self.sample = table.mesh_sample(self.mesh, parameters, self.inputs)
@@ -110,7 +110,9 @@ class MeshStudy:
         Raises:
             ValueError: If the values are not finite or of different lengths, or a category is none of the training.
         """
-        return self.input_values(torch.from_numpy(self._checked(values)).to(self.sample.x.dtype))
+        return self.input_values(
+            torch.from_numpy(_table(self.numbers, values, self._mesh.where)).to(self.sample.x.dtype)
+        )
 
     def input_values(self, values: Tensor) -> Tensor:
         """Input values ``[B, N, C]`` with the given numbers ``[B, numbers]``, differentiable with respect to them."""
@@ -173,13 +175,6 @@ class MeshStudy:
         parts = [self.table.split(self.mesh, sample.numpy()) for sample in values]
         return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
 
-    def _checked(self, values: Mapping[str, ArrayLike]) -> Floats:
-        """The values of all numbers as a table ``[S, numbers]``."""
-        table = _columns(values, self._mesh.where)
-        for number, column in zip(self.numbers, table.T, strict=True):
-            _check_kinds(number, column, self._mesh.where)
-        return table
-
     def _mask(self, field: MeshField) -> Tensor:
         """Where a number is given: 1 at its points, 0 elsewhere, ``[N]``."""
         if field.within is None:
@@ -202,10 +197,16 @@ def with_values(
         ValueError: If the model does not take a number, or a value is not finite.
     """
     known = [_known(name, numbers(table), mesh.where) for name in values]
-    columns = _columns({name: [value] for name, value in values.items()}, mesh.where)
-    for number, column in zip(known, columns.T, strict=True):
-        _check_kinds(number, column, mesh.where)
+    columns = _table(known, {name: [value] for name, value in values.items()}, mesh.where)
     return _with_values(mesh, known, columns[0], parameters)
+
+
+def _table(numbers: Sequence[Number], values: Mapping[str, ArrayLike], where: str) -> Floats:
+    """The values of all numbers, checked, ``[S, numbers]``."""
+    table = _columns(values, where)
+    for number, column in zip(numbers, table.T, strict=True):
+        _check_kinds(number, column, where)
+    return table
 
 
 def _with_values(mesh: Mesh, numbers: Sequence[Number], values: Floats, parameters: Mapping[str, float] | None) -> Mesh:
