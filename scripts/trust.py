@@ -31,7 +31,6 @@ from pitgeo.data.fields.mesh_case import MeshCase
 from pitgeo.data.fields.mesh_sizes import MeshSizes
 from pitgeo.evaluation.scores import predict_samples
 from pitgeo.evaluation.trust import add_samples
-from pitgeo.measures.conformal import conformal_factor
 from pitgeo.mesh import Mesh, read_mesh
 from pitgeo.prediction.bounds import LEVELS
 from pitgeo.prediction.mesh_doubts import MeshDoubts, training_descriptors
@@ -144,18 +143,20 @@ def coverage(checkpoint: Path, draws: int) -> None:
     predictor = load(checkpoint)
     samples = predictor.data_options.split_samples("test", True)
     predictions = predict_samples(predictor, samples, predictor.config.training.batch_size, True)
-    rows = add_samples(predictor.scores(), samples, predictions).rows
+    scores = add_samples(predictor.scores(), samples, predictions)
     print(f"{checkpoint}: {len(samples)} test samples, {draws} draws")
-    for label, own in rows.items():
-        shares = np.zeros((draws, len(LEVELS)))
-        for draw in range(draws):
+    shares: dict[str, list[list[float | None]]] = {}
+    for draw in range(draws):
+        first, second = predictor.scores(), predictor.scores()
+        for label, own in scores.rows.items():
             order = np.random.default_rng(draw).permutation(len(own))
-            first, second = order[: len(own) // 2], order[len(own) // 2 :]
-            for place, level in enumerate(LEVELS):
-                factor = conformal_factor([own[number] for number in first], level)
-                inside = [(own[number] <= factor).mean() for number in second] if factor is not None else [np.nan]
-                shares[draw, place] = np.mean(inside)
-        print(f"{label:30}", "  ".join(f"{share:7.1%}" for share in shares.mean(0)), flush=True)
+            first.rows[label] = [own[number] for number in order[: len(own) // 2]]
+            second.rows[label] = [own[number] for number in order[len(own) // 2 :]]
+        for label, found in second.coverage(first.bounds("half of the test samples")).items():
+            shares.setdefault(label, []).append(found)
+    for label, rows in shares.items():
+        means = np.array(rows, np.float64).mean(0)  # not a number where there are too few samples
+        print(f"{label:30}", "  ".join(f"{share:7.1%}" for share in means), flush=True)
 
 
 if __name__ == "__main__":
