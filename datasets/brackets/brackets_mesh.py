@@ -13,11 +13,14 @@ import skfem
 from brackets_shapes import Face, ImpossibleShape, Shape
 from brackets_solid import Floats, Ints, gmsh_tetrahedra, kernel, make_solid, material_angles, unique_keys
 
+from pitgeo.system.processes import CrashError, OwnProcess
+
 MILLI = 1e-3
 SIZE = 5.0
 _ROUND = 12  # edges round a full circle, at the default size
 _MOST_ON_EDGES = 3000
 _EDGES = np.array([(0, 1), (1, 2), (0, 2), (0, 3), (2, 3), (1, 3)])  # those of gmsh's middle points
+_GMSH = OwnProcess()  # it crashes at times where it was started and ended many times
 _CORNERS = np.array([(0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)], np.float64)
 
 
@@ -43,7 +46,7 @@ def check_size(size: float) -> None:
 
 
 def bracket_mesh(shape: Shape, size: float = SIZE) -> BracketMesh:
-    """Mesh a bracket.
+    """Mesh a bracket, by gmsh in a process of its own.
 
     Args:
         shape: Its numbers.
@@ -51,10 +54,22 @@ def bracket_mesh(shape: Shape, size: float = SIZE) -> BracketMesh:
             and in inverse proportion at others.
 
     Raises:
-        ImpossibleShape: If the solid or its mesh cannot be made.
+        ImpossibleShape: If the solid or its mesh cannot be made, or gmsh crashes twice.
         ValueError: If the size is not positive.
+        ChildProcessError: If gmsh's process is ended from outside.
     """
     check_size(size)
+    try:
+        points, cells = _GMSH.call(_tetrahedra, shape, size)
+    except CrashError as error:
+        raise ImpossibleShape(str(error)) from error
+    mesh = quadratic_mesh(MILLI * points, cells)
+    bolts = np.unique(np.concatenate([facets_of(mesh, face) for face in shape.bolts()]))
+    return BracketMesh(mesh, bolts, facets_of(mesh, shape.loaded()))
+
+
+def _tetrahedra(shape: Shape, size: float) -> tuple[Floats, Ints]:
+    """Points ``[N, 3]`` in mm and cells ``[T, 10]`` of a bracket, by the gmsh of this process."""
     with kernel():
         make_solid(shape)
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
@@ -65,10 +80,7 @@ def bracket_mesh(shape: Shape, size: float = SIZE) -> BracketMesh:
             raise ImpossibleShape("An edge bends so sharply that its mesh is too fine")
         gmsh.model.mesh.generate(3)
         gmsh.model.mesh.setOrder(2)
-        points, cells = gmsh_tetrahedra()
-    mesh = quadratic_mesh(MILLI * points, cells)
-    bolts = np.unique(np.concatenate([facets_of(mesh, face) for face in shape.bolts()]))
-    return BracketMesh(mesh, bolts, facets_of(mesh, shape.loaded()))
+        return gmsh_tetrahedra()
 
 
 def quadratic_mesh(points: Floats, cells: Ints) -> skfem.MeshTet2:

@@ -144,6 +144,9 @@ def compute(
         chunk: Samples a part.
         processes: How many processes; 1 to work in this one, ``None`` for as many as there are cores.
         progress: Whether to show a progress bar.
+
+    Raises:
+        ChildProcessError: If a process ends before its work does; finished parts stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ranges = [(start, min(start + chunk, samples)) for start in range(0, samples, chunk)]
@@ -153,8 +156,11 @@ def compute(
         log.info("Going on after %d of %d samples, found in %s", ready, samples, folder)
     with tqdm(total=samples, initial=ready, disable=not progress, unit="sample", smoothing=0.05) as bar:
         make = functools.partial(_make, solver, folder)
-        for count in as_finished(make, missing, cores() if processes is None else processes):
-            bar.update(count)
+        try:
+            for count in as_finished(make, missing, cores() if processes is None else processes):
+                bar.update(count)
+        except ChildProcessError as error:
+            raise ChildProcessError(f"{error}; it goes on after the {bar.n} samples that are finished") from error
     parts = []
     for span in ranges:
         part = _read(folder, *span)

@@ -9,14 +9,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+_CRASHES = tuple(-number for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT))
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -78,6 +82,9 @@ def as_finished(function: Callable[[T], R], items: Sequence[T], processes: int) 
         function: A module's function, or a partial of one, so that it can be sent to other processes.
         items: What it is called with.
         processes: How many processes; with 1, this one.
+
+    Raises:
+        ChildProcessError: If a process ends before its work does.
     """
     processes = min(processes, len(items))
     if processes <= 1:
@@ -91,6 +98,11 @@ def as_finished(function: Callable[[T], R], items: Sequence[T], processes: int) 
             futures = [pool.submit(function, item) for item in items]
         for future in as_completed(futures):
             yield future.result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            f"Expected {processes} processes to end with their work (got one that ended before it, as where memory "
+            f"runs out or a library crashes); start the same again, with fewer processes if memory ran out"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -114,6 +126,108 @@ def as_needed(function: Callable[[T], R], items: Sequence[T], processes: int) ->
         if gain > START and (number or took[0] > START):  # the first one may load a library
             yield from as_finished(function, items[number + 1 :], processes)
             return
+
+
+class OwnProcess:
+    """A process of its own for calls of a library that may crash.
+
+    It is started by the first call and serves all others, one at a time. After a crash a fresh one takes its place. It
+    ends with this process.
+
+    Args:
+        calls: After so many, a fresh process takes its place too.
+    """
+
+    def __init__(self, calls: int = 50) -> None:
+        self.calls = calls
+        self._made = 0
+        self._running: tuple[SpawnProcess, Connection] | None = None
+
+    def call(self, function: Callable[..., R], *arguments: Any) -> R:
+        """What a function returns, or raises, in the other process. After a crash it is called once more.
+
+        Args:
+            function: A module's function; it gives the same when it is called again.
+            arguments: What it is called with.
+
+        Raises:
+            CrashError: If the process crashes at both calls.
+            ChildProcessError: If it is ended from outside, as by a system whose memory runs out.
+        """
+        for _ in range(2):
+            try:
+                succeeded, result = self._answer(function, arguments)
+            except (EOFError, ConnectionError):
+                code = self.close()
+                if code not in _CRASHES:
+                    raise ChildProcessError(
+                        f"Expected the process that calls {function.__name__} to end with its work (got {_end(code)}); "
+                        f"if memory ran out, use fewer processes"
+                    ) from None
+                continue
+            except BaseException:  # an answer that comes later is none to the next call
+                self.close(at_once=True)
+                raise
+            if succeeded:
+                return result  # type: ignore[no-any-return]
+            raise result
+        raise CrashError(f"{function.__name__} crashed twice ({_end(code)})")
+
+    def close(self, at_once: bool = False) -> int | None:
+        """End the process, after its work or at once, and give its exit code; ``None`` without a process."""
+        if self._running is None:
+            return None
+        process, pipe = self._running
+        self._running = None
+        pipe.close()
+        if at_once:
+            process.kill()
+        process.join()
+        code = process.exitcode
+        process.close()
+        return code
+
+    def _answer(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Whether a call succeeds, and its result or exception."""
+        if self._made >= self.calls:
+            self.close()
+        if self._running is None:
+            context = multiprocessing.get_context("spawn")
+            pipe, other = context.Pipe()
+            process = context.Process(target=_serve, args=(other,), daemon=True)
+            with _single_threaded():
+                process.start()
+            other.close()  # so that its end is noticed
+            self._running, self._made = (process, pipe), 0
+        self._made += 1
+        pipe = self._running[1]
+        pipe.send((function, arguments))
+        succeeded, result = pipe.recv()
+        return succeeded, result
+
+
+class CrashError(RuntimeError):
+    """A function ended its process, more than once."""
+
+
+def _serve(pipe: Connection) -> None:
+    """Answer calls until the other end is closed."""
+    _end_with_parent()
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = True, function(*arguments)
+        except Exception as error:
+            answer = False, error
+        pipe.send(answer)
+
+
+def _end(code: int | None) -> str:
+    """How a process ended."""
+    return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
 
 
 def _end_with_parent() -> None:

@@ -13,6 +13,7 @@ import pytest
 from pitgeo.datasets import mesh_samples, resumable
 from pitgeo.datasets.mesh_samples import TABLE, Row, file_name, make_mesh_files
 from pitgeo.mesh import Mesh, read_mesh
+from tests.system.calls import ended_from_outside
 
 
 def solve(calls: list[int], stop: int | None, number: int) -> tuple[Mesh, Row]:
@@ -61,3 +62,8 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     make(tmp_path / "whole", 5)
     for name in [TABLE, *names(5)]:
         assert (tmp_path / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_the_message_on_a_process_that_was_ended_says_where_it_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(ChildProcessError, match=r"fewer processes .* it goes on after the 0 samples that are finished"):
+        resumable.compute(ended_from_outside, 2, tmp_path, 1, processes=2, progress=False)

@@ -16,6 +16,7 @@ try:
 except OSError as error:  # a library of the system
     pytest.skip(f"gmsh does not load: {error}", allow_module_level=True)
 
+import brackets_mesh
 import brackets_samples as brackets
 import brackets_solver
 from brackets_accuracy import errors, interpolated, print_accuracy
@@ -29,6 +30,7 @@ from skfem.models.elasticity import lame_parameters, linear_elasticity
 from pitgeo.datasets.elastic import Elastic, von_mises
 from pitgeo.datasets.mesh_samples import TABLE, file_name
 from pitgeo.mesh import read_mesh
+from pitgeo.system.processes import CrashError
 
 COARSE = 12.0
 STEEL = Elastic()
@@ -85,6 +87,23 @@ def test_mesh_fills_the_solid_and_finds_its_faces(shape: Shape) -> None:
     }  # fmt: skip
     assert space.share(found.loaded).sum() * 1e6 == pytest.approx(loaded[shape.family], rel=5e-3)
     assert not has_sharp_edge(found.mesh, 8.0)
+
+
+def test_gmsh_meshes_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kernel():
+        gmsh.model.add("mine")
+        found = bracket_mesh(RIBBED, COARSE)
+        assert gmsh.model.getCurrent() == "mine"
+    points, cells = brackets_mesh._tetrahedra(RIBBED, COARSE)
+    own = quadratic_mesh(1e-3 * points, cells)
+    assert np.array_equal(found.mesh.doflocs, own.doflocs) and np.array_equal(found.mesh.t, own.t)
+
+    def crash(*_: Any) -> None:
+        raise CrashError("gmsh crashed")
+
+    monkeypatch.setattr(brackets_mesh._GMSH, "call", crash)
+    with pytest.raises(ImpossibleShape, match="gmsh crashed"):
+        bracket_mesh(RIBBED, COARSE)
 
 
 def test_volume_of_a_boss_by_hand() -> None:

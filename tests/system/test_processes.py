@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import signal
+import threading
 import time
 from types import SimpleNamespace
 
@@ -10,7 +12,8 @@ import torch
 
 from pitgeo.graphs import neighbors, search
 from pitgeo.system import processes
-from pitgeo.system.processes import as_finished, as_needed
+from pitgeo.system.processes import CrashError, OwnProcess, as_finished, as_needed
+from tests.system import calls
 
 
 def where(item):
@@ -48,6 +51,49 @@ def test_one_process_is_this_one(monkeypatch):
     monkeypatch.setattr(processes, "START", -1.0)
     monkeypatch.setattr(processes, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("processes were started"))
     assert len(list(as_needed(where, range(5), 1))) == 5
+
+
+def test_the_message_on_a_process_that_was_ended_says_what_to_do():
+    with pytest.raises(ChildProcessError, match=r"2 processes to end with their work .* fewer processes if memory"):
+        list(as_finished(calls.ended_from_outside, range(2), 2))
+
+
+@pytest.fixture
+def own():
+    process = OwnProcess(calls=3)
+    yield process
+    process.close()
+
+
+def test_an_own_process_is_used_again_and_renewed(own):
+    found = [own.call(calls.process) for _ in range(4)]
+    assert len(set(found[:3])) == 1 and found[3] not in (found[0], os.getpid())
+    with pytest.raises(ValueError, match="no such shape"):
+        own.call(calls.refuse, "no such shape")
+    assert own.call(calls.process) == found[3]
+
+
+def test_a_call_that_crashes_is_tried_once_more(own, tmp_path):
+    assert own.call(calls.crash_until, tmp_path, 1) == 2
+    with pytest.raises(CrashError, match=r"crash_until crashed twice .*SIGSEGV"):
+        own.call(calls.crash_until, tmp_path, 9)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_an_own_process_that_is_ended_from_outside_is_no_crash(own):
+    with pytest.raises(ChildProcessError, match=r"SIGKILL.*fewer processes"):
+        own.call(calls.ended_from_outside)
+    assert own.call(calls.process) != os.getpid()
+
+
+def test_the_answer_to_an_interrupted_call_is_not_that_to_the_next(own):
+    first = own.call(calls.process)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        own.call(calls.wait)
+    timer.join()
+    assert own.call(calls.process) != first
 
 
 @pytest.mark.parametrize("threads", [1, 2])
