@@ -53,7 +53,7 @@ def predict_with(
     Args:
         predictor: The trained model or ensemble.
         meshes: Files to read, or patterns of them.
-        output: Folder of the results; made if it does not exist.
+        output: Folder of the results; made with the first of them if it does not exist.
         progress: Wraps the sequence of files, to show a progress bar.
         parameters: Table of numbers of these files, instead of the table of the training.
         steps: For a model of time series, the number of states to predict after the first state of each file, written
@@ -99,7 +99,6 @@ def predict_with(
                 f"new folder"
             )
     numbers = predictor.file_parameters(files, parameters)
-    folder.mkdir(parents=True, exist_ok=True)
     if measures is None and predictor.config.evaluation.quantities:
         measures = predictor.measures()
     written = []

@@ -15,7 +15,7 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[Path]:
     """A temporary path beside a file; what is written there takes the file's place when the block ends.
 
     The temporary name ends as the file's own name does. The content is flushed to the disk before the file is replaced.
-    If the block raises, the temporary file is removed and the file stays as it was.
+    If the block raises, the temporary file is removed, so are folders made for it, and the file stays as it was.
 
     Args:
         path: The file; its folder is made if it is missing.
@@ -33,13 +33,19 @@ def atomic_file(path: Path, lasting: bool = True) -> Iterator[Path]:
         ['a.txt']
     """
     part = path.with_name(f"{_MARK}{os.getpid()}-{path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    made = [folder for folder in path.parents if not folder.exists()]
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield part
         _sync(part)
         os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        for folder in made:
+            with suppress(OSError):  # it was not made, or something else is in it
+                folder.rmdir()
+        raise
     if lasting:
         with suppress(OSError):  # not every system can
             _sync(path.parent)

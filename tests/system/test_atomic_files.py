@@ -43,6 +43,18 @@ def test_content_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypatch):
     assert calls == ["sync", "replace", "sync"]
 
 
+def test_folders_made_for_a_file_that_fails_are_removed(tmp_path):
+    (tmp_path / "before").mkdir()
+    for path in (tmp_path / "before" / "a.txt", tmp_path / "a" / "b" / "c.txt"):
+        with pytest.raises(ArithmeticError), atomic_file(path) as part:
+            part.touch()
+            raise ArithmeticError
+    with pytest.raises(ArithmeticError), atomic_file(tmp_path / "d" / "c.txt"):
+        (tmp_path / "d" / "other").touch()
+        raise ArithmeticError
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")) == ["before", "d", "d/other"]
+
+
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_full_disk_is_named_and_leaves_the_old_file(is_there, tmp_path):
     path = tmp_path / "a.bin"
