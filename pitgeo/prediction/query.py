@@ -127,10 +127,19 @@ class Query:
 
         Raises:
             ImportError: If a package is missing that fills surfaces.
-            ValueError: If a number is no input or the file has it; or the surface is not closed, or lacks inputs.
+            ValueError: If a number is no input, or the file has it, or it is given nowhere; or the surface is not
+                closed, or lacks inputs.
         """
         mesh = with_given(table, mesh, self.values, parameters)
-        return mesh if self.spacing is None else filled(table, mesh, self.spacing, parameters)
+        if self.spacing is not None:
+            return filled(table, mesh, self.spacing, parameters)
+        if lacking := _lacking_numbers(table, mesh, parameters):
+            raise ValueError(
+                f"{mesh.where}Expected all numbers of the whole mesh that the model takes (got a file without "
+                f"{', '.join(lacking)}, among {', '.join(map(repr, mesh.field_data)) or 'no'} field data); give them "
+                f"by 'values' or 'parameters'"
+            )
+        return mesh
 
     def names(self, target: Path) -> list[Path]:
         """The files of lines, then those of planes, beside a predicted one."""
@@ -218,7 +227,7 @@ def filled(table: FieldTable, surface: Mesh, spacing: float, parameters: Mapping
         ImportError: If gmsh or PyVista is missing.
         ValueError: If the surface is not closed, or lacks inputs; the message names all of them.
     """
-    marks, sets, lacking = [], [], []
+    marks, sets, lacking = [], [], _lacking_numbers(table, surface, parameters)
     if table.dimension != 3:
         raise ValueError(f"Expected a model of bodies in 3D to fill a surface for (got one in {table.dimension}D)")
     fields = {*surface.point_data, *surface.cell_data, *surface.point_sets, *surface.cell_sets}
@@ -238,8 +247,6 @@ def filled(table: FieldTable, surface: Mesh, spacing: float, parameters: Mapping
             marks.append(own.name)
         elif own.place == "mesh":
             sets += [] if own.within is None else [own.within]
-            if own.source not in surface.field_data and own.source not in parameters:
-                lacking.append(f"the number {own.source!r}")
     named = [name if name in fields else name.removeprefix("point:").removeprefix("cell:") for name in sets]
     lacking += [f"the field {name!r}" for name in marks if name not in fields]
     lacking += [f"the set {name!r}" for name in named if name not in fields]
@@ -251,6 +258,13 @@ def filled(table: FieldTable, surface: Mesh, spacing: float, parameters: Mapping
         )
     as_fields = [name for name in named if name in surface.point_data or name in surface.cell_data]
     return fill_surface(surface, spacing, [*marks, *as_fields])
+
+
+def _lacking_numbers(table: FieldTable, mesh: Mesh, parameters: Mapping[str, float]) -> list[str]:
+    """The numbers of the whole mesh that a model takes and that are given nowhere."""
+    names = [own.source for own in table.inputs if own.place == "mesh" and not own.is_geometry]
+    held = {*mesh.field_data, *parameters}
+    return [f"the number {name!r}" for name in dict.fromkeys(names) if name not in held]
 
 
 def _csv(mesh: Mesh, line: Line) -> str:
@@ -267,7 +281,8 @@ def _csv(mesh: Mesh, line: Line) -> str:
             f"{mesh.points.max(0).tolist()} (got none of {line.number} points in it); move it"
         )
     distance = np.linalg.norm(found.points - found.points[0], axis=1)
-    names, columns = ["distance", *(AXES[axis] for axis in mesh.axes)], [distance, *found.points.T]
+    names = ["distance", *(AXES[axis] for axis in mesh.axes), "inside"]
+    columns = [distance, *found.points.T, found.inside.astype(np.float64)]
     for name, values in found.fields.items():
         parts = values.reshape(len(values), -1).T
         names += MeshField(name, len(parts)).labels
@@ -277,7 +292,8 @@ def _csv(mesh: Mesh, line: Line) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(each_once(names, "column", notes))
     writer.writerows(
-        ["" if math.isnan(value) else f"{value:.9g}" for value in row] for row in zip(*columns, strict=True)
+        ["" if math.isnan(value) and not is_inside else f"{value:.9g}" for value in row]
+        for is_inside, *row in zip(found.inside, *columns, strict=True)
     )
     for note in notes:
         log.warning("%sof the line, %s", mesh.where, note.text)
