@@ -77,7 +77,8 @@ class Integrals:
         matrix, size = matrix_of(self.mesh, region, rule, components, place)
         if quantity.operation == "mean":
             matrix = matrix / self._some(size, quantity)
-        return Weights(rule.labels, matrix, quantity.field, place, region.notes, self.mesh.where)
+        notes = (*region.notes, *_taken_as(quantity, components, end))
+        return Weights(rule.labels, matrix, quantity.field, place, notes, self.mesh.where)
 
     def slope_by_points(self, quantity: Quantity, values: Floats, place: Place, end: str = "") -> Floats:
         """How a quantity changes when nodes move and the values ``[n, components]`` stay: ``[numbers, N, D]``.
@@ -236,6 +237,18 @@ def measure(mesh: Mesh, within: str | None = None) -> float:
         2.0
     """
     return Integrals(mesh).measure(within)
+
+
+def _taken_as(quantity: Quantity, components: int, end: str) -> tuple[str, ...]:
+    """What a force or moment takes a vector for, unless its name says so."""
+    name = quantity.field
+    if quantity.operation not in ("force", "moment") or components == 1:
+        return ()
+    if end:
+        return (f"the component {name!r} is taken as a pressure; of a traction name the whole vector",)
+    if "traction" in name.lower():
+        return ()
+    return (f"the vector {name!r} is taken as a traction, a force by area; of a pressure name a field of one number",)
 
 
 def _field(mesh: Mesh, quantity: Quantity) -> tuple[Place, str, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from pitgeo.prediction.predictor import load_any
 from pitgeo.prediction.query import Query
 from pitgeo.prediction.roll_out import write_roll_out
 from pitgeo.system.atomic_files import write_atomic
+
+log = logging.getLogger(__name__)
 
 NOTHING = Query()
 QUANTITIES = "quantities.csv"
@@ -122,6 +125,9 @@ def predict_with(
                 written.append(path)
     if measures is not None and measures.quantities:
         write_atomic(folder / QUANTITIES, measures.quantities.csv().encode())
+        if not measures.quantities.result().get("quantities"):  # the table of errors has them
+            for text in measures.quantities.quantities.notes:
+                log.info("%s", text)
     found = {results[file]: trust[str(file)] for file in files if str(file) in trust}
     said = {name: own.plain() for name, own in found.items() if own.status != "unknown"}
     if said:  # a benchmark's checkpoint, or one of an earlier version, does not describe its training set

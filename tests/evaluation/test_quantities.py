@@ -235,6 +235,18 @@ def test_a_planar_vector_keeps_its_directions_on_a_mesh_in_another_plane() -> No
     )
 
 
+def test_a_vector_that_is_taken_as_a_traction_is_noted_once() -> None:
+    table = FieldTable((), (MeshField("displacement", 2), MeshField("wall_traction", 2), MeshField("p")), 2)
+    names = ["force:displacement", "moment:displacement_y", "force:wall_traction", "force:p", "flux:displacement"]
+    quantities = Quantities(table, names)
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    for size in (1, 2):
+        quantities.of(Mesh(size * square, (("quad", np.array([[0, 1, 2, 3]])),)), np.ones((4, 5)))
+    vector, component = quantities.notes
+    assert vector.startswith("force:displacement: the vector 'displacement' is taken as a traction")
+    assert component.startswith("moment:displacement_y: the component 'displacement_y' is taken as a pressure")
+
+
 def test_relative_errors_of_numbers_that_are_zero_are_not_defined() -> None:
     errors = QuantityErrors(Quantities(FieldTable((), (MeshField("heat"),), 1), ["integral:heat", "mean:heat"]))
     truth = np.array([[3.0], [-1.0], [0.0]])
