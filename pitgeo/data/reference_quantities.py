@@ -12,6 +12,7 @@ from torch_geometric.utils import segment
 
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.fields.mesh_case import MeshCase
+from pitgeo.data.fields.numbers import number_fields, numbers
 from pitgeo.data.formula import Formula
 from pitgeo.data.point_data import PointData
 
@@ -203,16 +204,15 @@ def _owners(fields: Sequence[MeshField], kind: Literal["channels", "stored"]) ->
 def _numbers(table: FieldTable, kind: Literal["channels", "stored"]) -> dict[str, list[int]]:
     """The numbers of the whole mesh among the inputs, vectors and their components, with their places."""
     found: dict[str, list[int]] = {}
-    components: dict[str, list[int]] = {}
-    start = 0
-    for field in table.inputs:
-        own = list(range(start, start + field.components))
-        start += getattr(field, kind)
-        if field.place == "mesh" and not field.is_geometry and field.categories is None:
-            found.setdefault(field.source, own)
-            for label, place in zip(field.labels, own, strict=True):
-                components.setdefault(f"{field.source}{label.removeprefix(field.name)}", [place])
-    return found | {name: place for name, place in components.items() if name not in found}
+    for field, column, channel in number_fields(table):
+        start = channel if kind == "channels" else column
+        if field.categories is None:
+            found.setdefault(field.source, list(range(start, start + field.components)))
+    for name, number in numbers(table).items():
+        field, column, channel = number.fields[0]
+        if field.categories is None:
+            found.setdefault(name, [(channel if kind == "channels" else column) + number.component])
+    return found
 
 
 def _largest(low: Tensor, high: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from pitgeo.data import PointData
+from pitgeo.data.fields.numbers import Number, numbers
 from pitgeo.data.fields.reading import Floats, whole_mesh_value
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh
 from pitgeo.data.transforms.unit_box import POSITIONS as POSITIONS_OF
@@ -36,7 +37,7 @@ from pitgeo.mesh import Mesh
 from pitgeo.mesh.cell_types import corners
 from pitgeo.prediction.guards import check_states
 from pitgeo.prediction.named_quantity import NamedQuantity
-from pitgeo.prediction.study import MeshStudy, Number, numbers
+from pitgeo.prediction.study import MeshStudy
 
 if TYPE_CHECKING:
     from pitgeo.data.fields import FieldTable

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pitgeo.data.fields.mesh_field import AXES, MeshField
+from pitgeo.data.fields.numbers import numbers
 from pitgeo.data.fields.table import ENDINGS
 from pitgeo.geometry.filled import fill_surface
 from pitgeo.geometry.probes import cut, probe_line
 from pitgeo.geometry.values import SET
 from pitgeo.mesh import Mesh, Note
 from pitgeo.mesh.names import each_once
-from pitgeo.prediction.study import numbers, with_values
+from pitgeo.prediction.study import with_values
 from pitgeo.system.numbers import finite
 
 if TYPE_CHECKING:

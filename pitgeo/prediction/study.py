@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,52 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pitgeo.data.fields.mesh_field import MeshField
+from pitgeo.data.fields.numbers import Number, numbers
 from pitgeo.geometry.sets import in_set
 from pitgeo.mesh import Mesh, Note
 
 if TYPE_CHECKING:
     from pitgeo.data.fields import FieldTable
     from pitgeo.data.fields.reading import Floats
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number of the whole mesh that a model takes, as it enters the input values.
-
-    Args:
-        name: Its name: that of the field, with the axis behind it for a component of a vector.
-        source: The name of the field.
-        component: The component of the field.
-        fields: The inputs that hold it, each with its first column among the numbers of :meth:`FieldTable.read`, and
-            its first channel among the input values.
-    """
-
-    name: str
-    source: str
-    component: int
-    fields: tuple[tuple[MeshField, int, int], ...]
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """Its columns among the numbers of :meth:`FieldTable.read`."""
-        return tuple(column + self.component for _, column, _ in self.fields)
-
-
-def numbers(table: FieldTable) -> dict[str, Number]:
-    """The numbers of the whole mesh that are inputs of a model, by name; a vector's components are ``"load_x"``."""
-    found: dict[str, Number] = {}
-    column = channel = 0
-    for field in table.inputs:
-        if field.place == "mesh" and not field.is_geometry:
-            labels = [label.removeprefix(field.name) for label in field.labels] if field.categories is None else [""]
-            for component, ending in enumerate(labels):
-                name = f"{field.source}{ending}"
-                entry = (field, column, channel)
-                found[name] = Number(
-                    name, field.source, component, (*found[name].fields, entry) if name in found else (entry,)
-                )
-        column, channel = column + field.stored, channel + field.channels
-    return found
 
 
 class MeshStudy:

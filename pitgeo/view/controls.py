@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pitgeo.data.fields import FieldTable
-from pitgeo.prediction.study import Number, numbers
+from pitgeo.data.fields.numbers import Number, numbers
 
 WIDER = 0.25
 """A slider goes beyond the training range by this share of it."""

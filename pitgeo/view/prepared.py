@@ -8,11 +8,12 @@ from dataclasses import replace
 from torch import Tensor
 
 from pitgeo.data.fields.mesh_field import own_number
+from pitgeo.data.fields.numbers import numbers
 from pitgeo.mesh import Mesh
 from pitgeo.prediction.many import with_inputs
 from pitgeo.prediction.mesh_doubts import outside
 from pitgeo.prediction.mesh_predictor import MeshPredictor
-from pitgeo.prediction.study import MeshStudy, numbers, with_values
+from pitgeo.prediction.study import MeshStudy, with_values
 from pitgeo.prediction.trust import Trust
 from pitgeo.view.cases import Loaded
 

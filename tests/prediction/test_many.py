@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from pitgeo import load
+from pitgeo.data.fields.numbers import numbers
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.prediction import many
 from pitgeo.prediction.ensemble import Ensemble
 from pitgeo.prediction.response import Response
-from pitgeo.prediction.study import MeshStudy, numbers
+from pitgeo.prediction.study import MeshStudy
 from pitgeo.workflows.run import train
 from tests.pictures import without_pictures
 from tests.plates import plate, write_plates

@@ -68,6 +68,18 @@ class MeshField:
         return tuple(f"{self.name}_{end}" for end in ends[: self.components])
 
 
+def component_names(field: MeshField) -> tuple[str, ...]:
+    """The names of the numbers that a field of the whole mesh holds, whatever its set.
+
+    Example:
+        >>> component_names(MeshField("load@tip", 2, "mesh", within="tip"))
+        ('load_x', 'load_y')
+    """
+    if field.categories is not None:
+        return (field.source,)
+    return tuple(f"{field.source}{label.removeprefix(field.name)}" for label in field.labels)
+
+
 def number_and_set(name: str) -> tuple[str, str] | None:
     """The number and the set in ``"number@set"``, split at the last ``@``; ``None`` unless the name has both.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pitgeo.data.fields.mesh_field import MeshField, own_number
+from pitgeo.data.fields.mesh_field import MeshField, component_names, own_number
 from pitgeo.data.fields.precision import offset_of
 from pitgeo.data.fields.reading import Floats, find_field
 from pitgeo.geometry import geometry_components
@@ -72,14 +72,16 @@ class FieldRoles:
         origin, its center becomes the offset.
 
         Raises:
-            ValueError: If a name is missing, ambiguous, given twice, or not numeric; or a target is a number in a set,
-                or a number that an input has in a set.
+            ValueError: If a name is missing, ambiguous, given twice, or not numeric; a target is a number in a set, or
+                a number that an input has in a set; or an input of the whole mesh is called like the component of
+                another.
         """
         twice = sorted({name for name in (*inputs, *targets) if [*inputs, *targets].count(name) > 1})
         if twice:
             raise ValueError(f"Expected every field once among inputs and targets (got {twice} more than once)")
         fields = [find_field(mesh, name, parameters or {}) for name in (*inputs, *targets)]
         _check_local(mesh, fields[: len(inputs)], fields[len(inputs) :])
+        _check_components(mesh, fields[: len(inputs)])
         predicted = sorted(fields[len(inputs) :], key=lambda field: field.place == "mesh")
         own, last = tuple(fields[: len(inputs)]), tuple(predicted)
         table = cls(own, last, mesh.points.shape[1], offset_of(mesh.points), mesh.plane_axis)
@@ -228,6 +230,20 @@ def _check_local(mesh: Mesh, inputs: Sequence[MeshField], targets: Sequence[Mesh
                 f"{mesh.where}Expected targets that the inputs do not hold (got {field.source!r} among the targets, "
                 f"and {field.name!r} among the inputs); leave one of them out"
             )
+
+
+def _check_components(mesh: Mesh, inputs: Sequence[MeshField]) -> None:
+    """Refuse numbers of the whole mesh of which a name would mean two."""
+    own = [field for field in inputs if field.place == "mesh"]
+    sources = {field.source: field for field in own}
+    for vector in own:
+        for name in component_names(vector):
+            if name != vector.source and name in sources:
+                raise ValueError(
+                    f"{mesh.where}Expected inputs of the whole mesh that differ in their names (got {name!r}, which "
+                    f"is also the name of a component of {vector.name!r}); leave out {sources[name].name!r} if it is "
+                    f"that component, else rename one of them in all files"
+                )
 
 
 def _split(values: Floats, fields: Sequence[MeshField]) -> list[Floats]:
