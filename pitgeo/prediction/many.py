@@ -73,8 +73,8 @@ def _input_sizes(predictor: MeshPredictor, study: MeshStudy) -> NDArray[np.float
     """What every input channel is divided by in every prediction, ``[S, C]``; ``None`` for nothing."""
     if predictor.references is None:
         return None
-    parts = (with_inputs(study.sample, study.batch(rows)) for rows in batches(study))
-    return np.concatenate([predictor.references.sizes(part, study.mesh.where).inputs.numpy() for part in parts])
+    sizes = predictor.references.sizes(with_inputs(study.sample, study.numbers_alone()), study.mesh.where)
+    return sizes.inputs.numpy()
 
 
 def batches(study: MeshStudy) -> list[slice]:

@@ -76,9 +76,20 @@ class MeshStudy:
 
     def input_values(self, values: Tensor) -> Tensor:
         """Input values ``[B, N, C]`` with the given numbers ``[B, numbers]``, differentiable with respect to them."""
-        x = self.sample.x.to(values.dtype).repeat(len(values), 1, 1)
-        for number, masks, value in zip(self.numbers, self._masks, values.unbind(1), strict=True):
-            for (field, _, channel), mask in zip(number.fields, masks, strict=True):
+        return self._entered(self.sample.x, values, self._masks)
+
+    def numbers_alone(self) -> Tensor:
+        """The input values of all predictions at one point that is in all sets, ``[S, 1, C]``; of numbers alone."""
+        x = self.sample.x
+        own = x.gather(0, x.abs().argmax(0, keepdim=True))  # of a number in a set, the number itself
+        masks = [[mask.amax().reshape(1) for mask in part] for part in self._masks]
+        return self._entered(own, torch.from_numpy(self.values).to(x.dtype), masks)
+
+    def _entered(self, own: Tensor, values: Tensor, masks: Sequence[Sequence[Tensor]]) -> Tensor:
+        """Input values ``[n, C]`` with the numbers ``[B, numbers]`` where masks ``[n]`` are 1: ``[B, n, C]``."""
+        x = own.to(values.dtype).repeat(len(values), 1, 1)
+        for number, parts, value in zip(self.numbers, masks, values.unbind(1), strict=True):
+            for (field, _, channel), mask in zip(number.fields, parts, strict=True):
                 if field.categories is None:
                     x[..., channel + number.component] = value[:, None] * mask.to(x)
                     continue

@@ -9,6 +9,7 @@ import torch
 
 from pitgeo import load
 from pitgeo.data.fields.numbers import numbers
+from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.mesh import Mesh, write_mesh
 from pitgeo.prediction import many
 from pitgeo.prediction.ensemble import Ensemble
@@ -171,6 +172,18 @@ def test_input_values_are_differentiable(predictor):
     given = torch.tensor([[1.3, 0.7]], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(study.input_values, given)
     assert torch.equal(study.input_values(given)[0].float(), study.sample.x)
+
+
+@pytest.mark.parametrize("values", [{"load": [1.3, -0.4], "wind_x": [0.7, 2.0]}, {"wind_y": [1.0, -3.0]}])
+def test_references_are_those_of_the_whole_mesh_at_one_point(predictor, values):
+    references = ReferenceQuantities({"v": "load + norm(wind) + 3", "wind": "norm(wind)"}, predictor.table)
+    study = MeshStudy(predictor.table, plate(1), values)
+    assert study.numbers_alone().shape == (2, 1, study.sample.x.shape[1])
+    whole, alone = (
+        references.sizes(many.with_inputs(study.sample, x)) for x in (study.batch(slice(2)), study.numbers_alone())
+    )
+    assert torch.equal(whole.inputs, alone.inputs) and torch.equal(whole.targets, alone.targets)
+    assert (whole.targets[0] != whole.targets[1]).any()
 
 
 def test_the_numbers_of_a_model(predictor):

@@ -14,10 +14,12 @@ import torch
 from pitgeo import load
 from pitgeo.config.config import ConfigError, load_config, to_toml
 from pitgeo.mesh import read_mesh, write_mesh
+from pitgeo.prediction import many
 from pitgeo.prediction.derivatives import sensitivity
 from pitgeo.prediction.export import export_model, program_inputs
 from pitgeo.prediction.files import predict_files
 from pitgeo.prediction.predictor import load_ensemble
+from pitgeo.prediction.study import MeshStudy
 from pitgeo.workflows.choose import choose
 from pitgeo.workflows.designs import Varied
 from pitgeo.workflows.optimise import optimise
@@ -170,6 +172,14 @@ def test_many_values_are_those_one_after_another(predictor):
         for name, part in zip(TARGETS, fields(alone), strict=True):
             part = part.reshape(found[f"{name}_prediction"][row].shape)
             assert np.allclose(found[f"{name}_prediction"][row], part, rtol=1e-5, atol=1e-5 * np.abs(part).max())
+
+
+def test_input_values_of_a_sweep_are_made_once(predictor, monkeypatch):
+    made, real = [], MeshStudy.input_values
+    monkeypatch.setattr(MeshStudy, "input_values", lambda own, values: made.append(len(values)) or real(own, values))
+    monkeypatch.setattr(many, "CHUNK", 2 * len(solid(3).points))
+    predictor.predict_many(solid(3), {"young": np.linspace(1e9, 2e9, 5)})
+    assert sum(made) == 5 and len(made) > 1
 
 
 def test_derivatives_are_those_of_differences(predictor):
