@@ -236,15 +236,18 @@ def test_bad_works_and_settings_are_refused(tmp_path) -> None:
 
 
 def test_a_way_that_fails_is_named(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_process = measure._in_process
+    in_process, python = measure._in_process, measure.run_python
     monkeypatch.setattr(measure, "_in_process", lambda *run: in_process(*run) if run[0] == "missing" else MEASURED)
+    monkeypatch.setattr(measure, "run_python", lambda command, *others: python(["-c", "raise SystemExit(3)"], *others))
     monkeypatch.setitem(WORKS, "missing", Work("Missing", {"pitgeo": lambda seed, device: lambda: None}))
-    with pytest.raises(RuntimeError, match="Expected 'missing' to be measured with 'pitgeo'"):
+    with pytest.raises(RuntimeError, match=r"'missing' to be measured with 'pitgeo' \(got exit status 3"):
         run_speed(["growth_1000", "missing"], tmp_path, Settings(rounds=1, repeat=1), progress=False)
     assert list(json.loads((tmp_path / "speed.json").read_text())["works"]) == ["growth_1000"]  # what is done is kept
 
 
-def test_another_checkout_does_the_same_work(tmp_path) -> None:
+def test_another_checkout_does_the_same_work(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_process = measure._in_process
+    monkeypatch.setattr(measure, "_in_process", lambda *run: in_process(*run) if run[1] == "before" else MEASURED)
     with pytest.raises(ValueError, match="Expected a checkout with a folder 'pitgeo' to compare with"):
         Settings(before=str(tmp_path))
     (tmp_path / "pitgeo").mkdir()

@@ -155,23 +155,18 @@ def test_forms_in_compiled_code_change_only_when_they_must():
 
 
 @needs_cpp
-@pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
-def test_the_default_backend_compiles_to_the_same():
-    made = PositionAttention(4, 8, heads=2)
-    x, pos = torch.rand(30, 4), torch.rand(30, 2)
-    graph = quantile(pos, pos, 0.2)
-    with torch.no_grad():
-        assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, graph), made(x, pos, graph), atol=1e-6)
-
-
-@needs_cpp
-@pytest.mark.filterwarnings("ignore:`torch\\.jit\\.script_method` is deprecated:DeprecationWarning")  # in the compiler
-def test_the_default_backend_differentiates_an_expansion():
+def test_the_default_backend_gives_the_same_and_differentiates_an_expansion():
     """Terms chosen by their numbers gave code that wrote where it must not: in a process of its own, lest all end."""
     program = """
 import torch
-from pitgeo.nn import GlobalPositionAttention
+from pitgeo.graphs.neighbors import quantile
+from pitgeo.nn import GlobalPositionAttention, PositionAttention
 torch.manual_seed(0)
+made = PositionAttention(4, 8, heads=2)
+x, pos = torch.rand(30, 4), torch.rand(30, 2)
+graph = quantile(pos, pos, 0.2)
+with torch.no_grad():
+    assert torch.allclose(torch.compile(made, fullgraph=True)(x, pos, graph), made(x, pos, graph), atol=1e-6)
 made = GlobalPositionAttention(256, 256, 2)
 x, pos = torch.rand(10, 972, 256, requires_grad=True), torch.rand(10, 972, 2)
 made.choose(pos, slack=4)
