@@ -3,7 +3,7 @@
 ``script.py FOLDER RUNS.json`` does one run after the other, each by a stand-in for what starts processes: pitgeo,
 srun or torchrun. All are forked from this one process, so that imports, which take most of the time, are done once.
 Every process leaves what it saw of a training in ``FOLDER/<name>/seen_<rank>.json``; exit codes are in ``codes.json``,
-and what processes say in ``<number of the run>*.err``.
+and what processes say in ``<number of the run>*.err`` and ``.out``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from torch import Tensor, nn
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+import pitgeo.workflows.run
+from pitgeo.cli.main import main
 from pitgeo.config.config import TrainingConfig
 from pitgeo.data import PointData
 from pitgeo.data.scaling import Scaling
@@ -184,21 +186,39 @@ def pitgeo(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
 
 def torchrun(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
     """What torchrun is made of, with processes that it forks."""
+    return _codes([_fork(folder / f"{name}.err", _agent(name, do, folder, jobs))], folder / jobs[-1]["name"] / "event")
+
+
+def commands(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
+    """The same of ``pitgeo``, with arguments that a file lists."""
+    arguments = json.loads((folder / jobs[0]["arguments"]).read_text())
+    return _codes([_fork(folder / f"{name}.err", _agent(name, command, arguments))])
+
+
+def command(arguments: list[str]) -> int:
+    """A command of pitgeo; gives the exit code."""
+    warnings.simplefilter("ignore")  # as for users
+    return main(arguments)
+
+
+def _agent(name: str, run: Callable[..., int], *arguments: Any) -> Callable[[], int]:
+    """What starts two processes that do the same."""
 
     def agent() -> int:
         options = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0", "run_id": name, "start_method": "fork"}
         config = LaunchConfig(1, 1, 2, max_restarts=0, monitor_interval=0.1, **options)
         try:
-            elastic_launch(config, _or_exit)(folder, jobs)
+            elastic_launch(config, _or_exit)(run, *arguments)
         except ChildFailedError:
             return 1
         return 0
 
-    return _codes([_fork(folder / f"{name}.err", agent)], folder / jobs[-1]["name"] / "event")
+    return agent
 
 
-def _or_exit(folder: Path, jobs: list[dict[str, Any]]) -> None:
-    os._exit(do(folder, jobs))
+def _or_exit(run: Callable[..., int], *arguments: Any) -> None:
+    if code := run(*arguments):  # after success the agent waits for what is returned
+        os._exit(code)
 
 
 def srun(folder: Path, name: str, jobs: list[dict[str, Any]]) -> list[int]:
@@ -222,7 +242,8 @@ def _fork(said: Path, run: Callable[[], int]) -> int:
         os.setpgid(child, child)
         return child
     os.setpgid(0, 0)
-    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    for path, stream in ((said.with_suffix(".out"), 1), (said, 2)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     os._exit(run())
 
 
@@ -262,6 +283,6 @@ if __name__ == "__main__":
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     output, given = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
-    launchers = {"pitgeo": pitgeo, "srun": srun, "torchrun": torchrun}
+    launchers = {"pitgeo": pitgeo, "srun": srun, "torchrun": torchrun, "commands": commands}
     found = [launchers[launcher](output, str(number), jobs) for number, (launcher, jobs) in enumerate(given)]
     (output / "codes.json").write_text(json.dumps(found))

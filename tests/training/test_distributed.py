@@ -28,6 +28,7 @@ from pitgeo.training.distributed_context import DistributedContext
 from pitgeo.training.fit import _shared_cores
 from pitgeo.training.random_state import RandomState
 from tests.datasets.folder.conftest import small_mesh
+from tests.pictures import without_pictures
 from tests.training.script import samples, train
 
 ROOT = Path(__file__).parents[2]
@@ -152,13 +153,44 @@ RUNS = [
         "torchrun",
         [job("torchrun", EVEN, devices=1, event=event("SIGKILL", STEPS + 1), is_told_to_end=True)],
     ),
+    ("commands", [{"name": "command", "arguments": "arguments.json"}]),
 ]
+EPOCHS = 20  # of the command, which is stopped after the first
+
+
+def write_arguments(folder: Path) -> list[str]:
+    """Mesh files, and what ``pitgeo`` is called with to train on them, but for the number of processes."""
+    for number in range(9):
+        write_mesh(folder / "cases" / f"case_{number}.vtu", small_mesh(number))
+    settings = [
+        f'data.meshes.files="{folder}/cases/*.vtu"',
+        f'data.meshes.cache="{folder}/cache"',
+        'data.meshes.inputs=["load"]',
+        'data.meshes.targets=["q"]',
+        f"training.epochs={EPOCHS}",
+        "training.batch_size=3",
+        'training.device="cpu"',
+        "model.pit.channels=8",
+        "model.pit.heads=2",
+        "model.pit.layers=1",
+        "model.pit.latent.number=10",
+    ]
+    config = str(ROOT / "configs" / "meshes.toml")
+    arguments = ["train", config, "--quiet", *(part for key in settings for part in ("--set", key))]
+    again = [*arguments, "--output", str(folder / "command"), "--resume"]
+    (folder / "arguments.json").write_text(json.dumps(again))
+    return arguments
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trainings of several kinds, and processes that are killed, told to stop, hang or fail."""
     folder = tmp_path_factory.mktemp("together")
+    output, two = folder / "command", ["--set", "training.devices=2"]
+    command = Launched(folder, [sys.executable, "-m", "pitgeo", *write_arguments(folder), *two, "--output", output])
+    command.wait_for(output / "last.ckpt")
+    os.kill(command.process.pid, signal.SIGTERM)
+    (folder / "stopped.json").write_text(json.dumps([command.wait(SHORT), command.err.read_text()]))
     (folder / "runs.json").write_text(json.dumps(RUNS))
     run = Launched(folder, [sys.executable, SCRIPT, folder, folder / "runs.json"])
     assert run.wait() == 0, run.err.read_text()
@@ -269,39 +301,17 @@ def test_torchrun_ends_all_when_a_process_is_lost(trained: Path) -> None:
     assert read_checkpoint(trained / "torchrun" / "last.ckpt")["global_step"] == STEPS
 
 
-def test_a_run_of_the_command_line_stops_and_goes_on_under_torchrun(tmp_path: Path) -> None:
-    for number in range(9):
-        write_mesh(tmp_path / "cases" / f"case_{number}.vtu", small_mesh(number))
-    settings = [
-        f'data.meshes.files="{tmp_path}/cases/*.vtu"',
-        f'data.meshes.cache="{tmp_path}/cache"',
-        'data.meshes.inputs=["load"]',
-        'data.meshes.targets=["q"]',
-        "training.epochs=20",
-        "training.batch_size=3",
-        'training.device="cpu"',
-        "model.pit.channels=8",
-        "model.pit.heads=2",
-        "model.pit.layers=1",
-        "model.pit.latent.number=10",
-    ]
-    arguments = [ROOT / "configs" / "meshes.toml", "--quiet", *(part for key in settings for part in ("--set", key))]
-    output = tmp_path / "out"
-    two = ["--set", "training.devices=2"]
-    run = Launched(tmp_path, [sys.executable, "-m", "pitgeo", "train", *arguments, *two, "--output", output])
-    run.wait_for(output / "last.ckpt")
-    os.kill(run.process.pid, signal.SIGTERM)
-    assert run.wait(SHORT) == 128 + signal.SIGTERM
-    text = run.err.read_text()
+def test_a_run_of_the_command_line_stops_and_goes_on_under_torchrun(trained: Path, tmp_path: Path) -> None:
+    code, text = json.loads((trained / "stopped.json").read_text())
+    assert code == 128 + signal.SIGTERM
     assert text.count("stopped by SIGTERM after step") == 1 and "Error" not in text
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    script = ROOT / "scripts" / "train.py"
-    run = Launched(tmp_path, [*torchrun, script, *arguments, "--output", output, "--resume"])
-    assert run.wait() == 0, run.err.read_text()
-    assert run.out.read_text().count("checkpoint: ") == 1
-    assert len(rows(output)) == 20 and (output / "evaluation.json").exists() and (output / "split.json").exists()
+    assert codes(trained, 7) == [0], (trained / "7.err").read_text()
+    output = trained / "command"
+    assert (trained / "7.out").read_text().count("checkpoint: ") == 1
+    assert len(rows(output)) == EPOCHS and (output / "evaluation.json").exists() and (output / "split.json").exists()
     assert not list(output.glob(".*"))
-    assert main(["train", *map(str, arguments), "--output", str(tmp_path / "one")]) == 0
+    with without_pictures():
+        assert main([*write_arguments(tmp_path), "--output", str(tmp_path / "one")]) == 0
     torch.set_flush_denormal(False)
     close_to = [[row["val_error"] for row in rows(folder)] for folder in (output, tmp_path / "one")]
     np.testing.assert_allclose(*close_to, rtol=0.01)
