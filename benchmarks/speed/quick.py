@@ -39,7 +39,7 @@ def _step(name: str, changes: list[str], seed: int, device: str) -> Step:
         samples = _plates(config)
     else:
         samples = list(example_samples(config)[0])
-    model = build(config.model.options, data_spec(config, samples))
+    model = build(config.model.options, data_spec(config, samples, config.data.options.table(samples[0])))
     batch = collate(samples, [number % len(samples) for number in range(config.training.batch_size)]).to(device)
     batch.x, batch.y = torch.rand_like(batch.x), torch.rand_like(batch.y)
     module = OperatorModule(

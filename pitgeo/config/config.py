@@ -99,8 +99,6 @@ class TrainingConfig(Table):
     def _check_used(self) -> Self:
         if self.huber_threshold != 1.0 and not LOSSES[self.loss].is_huber:
             raise ValueError(f"Expected training.loss = 'huber' with training.huber_threshold (got {self.loss!r})")
-        if self.augment_as and not self.augment:
-            raise ValueError("Expected symmetries in training.augment with training.augment_as (got none); name some")
         return self
 
     @property
@@ -157,16 +155,19 @@ class RunConfig(Table):
                 f"Expected scaling.inputs and scaling.targets of 'none' or 'channel' with a grading, which moves the "
                 f"points (got {scalings[0]!r} and {scalings[1]!r})"
             )
-        is_scaled = scalings != ("none", "none") or bool(self.scaling.reference)
+        is_scaled = scalings != ("none", "none") or bool(self.scaling.transforms)
         rollout = getattr(self.data.options, "rollout", 1)
         if rollout > 1 and is_scaled:
             raise ValueError(
-                "Expected scaling.inputs and scaling.targets = 'none', and no scaling.reference, where predictions "
+                "Expected scaling.inputs and scaling.targets = 'none' and nothing else in [scaling], where predictions "
                 "become inputs"
             )
         if rollout > 1 and self.training.field_weights:
             raise ValueError("Expected no training.field_weights where predictions become inputs; leave it out")
-        own = {"scaling.reference": self.scaling.reference, "training.augment": self.training.augment}
+        if self.training.augment_as and not (self.training.augment or self.scaling.frame):
+            raise ValueError("Expected training.augment or scaling.frame with training.augment_as (got neither)")
+        own = {f"scaling.{key}": value for key, value in self.scaling.transforms.items()}
+        own["training.augment"] = self.training.augment
         for key, value in own.items() if getattr(self.model.options, "is_closed", False) else ():
             if value:
                 raise ValueError(

@@ -24,10 +24,34 @@ _OPERATORS: dict[type[ast.operator], Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
+def norm(vector: Tensor) -> Tensor:
+    """Length ``[...]`` of vectors ``[..., n]``."""
+    size: Tensor = torch.linalg.vector_norm(vector, dim=-1)
+    return size
+
+
+def von_mises(stress: Tensor) -> Tensor:
+    r"""Von Mises stress ``[...]`` of stresses ``[..., 6]``, xx, yy, zz, xy, yz, xz.
+
+    .. math::
+        \sqrt{\tfrac{1}{2} \left[(s_{xx} - s_{yy})^2 + (s_{yy} - s_{zz})^2 + (s_{zz} - s_{xx})^2\right] + 3 (s_{xy}^2 +
+        s_{yz}^2 + s_{xz}^2)}
+
+    The derivative of a stress without shear is zero.
+    """
+    xx, yy, zz = stress[..., 0], stress[..., 1], stress[..., 2]
+    parts = [(one - two) / math.sqrt(2) for one, two in ((xx, yy), (yy, zz), (zz, xx))]
+    return norm(torch.cat([torch.stack(parts, -1), math.sqrt(3) * stress[..., 3:]], -1))
+
+
+_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"norm": norm, "von_mises": von_mises}
+
+
 @dataclass(frozen=True)
 class Formula:
-    """A formula of named numbers: ``+ - * / **``, parentheses, numeric constants, and ``norm`` of a vector.
+    """A formula of named numbers: ``+ - * / **``, parentheses, numeric constants, and functions of a vector or tensor.
 
+    The functions are ``norm`` and ``von_mises``, the latter of a stress of six components xx, yy, zz, xy, yz, xz.
     A name that is no word is put in quotes: ``"'load 2' / area"``.
 
     Args:
@@ -58,8 +82,13 @@ class Formula:
 
     @property
     def scalars(self) -> set[str]:
-        """Those of the names that stand outside of ``norm``, and must be single numbers."""
-        return {name for name, is_vector in self._names(self._tree) if not is_vector}
+        """Those of the names that stand outside of functions, and must be single numbers."""
+        return {name for name, function in self._names(self._tree) if not function}
+
+    @property
+    def calls(self) -> set[tuple[str, str]]:
+        """The functions and what they are of."""
+        return {(function, name) for name, function in self._names(self._tree) if function}
 
     def __call__(self, numbers: Mapping[str, Tensor]) -> Tensor:
         """The value of the formula.
@@ -82,21 +111,22 @@ class Formula:
             reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too many parentheses"
             raise self._error(f"{reason}, in {self.text[:LONGEST]!r}") from None
 
-    def _names(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
-        """The names, and whether each is a vector, of which the norm is taken; checks all parts."""
+    def _names(self, node: ast.expr) -> Iterator[tuple[str, str]]:
+        """The names, and the function that is taken of each, if any; checks all parts."""
         if (name := _name(node)) is not None:
-            yield name, False
+            yield name, ""
         elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             yield from self._names(node.left)
             yield from self._names(node.right)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             yield from self._names(node.operand)
         elif isinstance(node, ast.Call):
-            if not isinstance(node.func, ast.Name) or node.func.id != "norm" or node.keywords or len(node.args) != 1:
+            function = node.func.id if isinstance(node.func, ast.Name) else ""
+            if function not in _FUNCTIONS or node.keywords or len(node.args) != 1:
                 raise self._error(f"{ast.unparse(node)!r} in {self.text!r}")
             if (name := _name(node.args[0])) is None:
-                raise self._error(f"{ast.unparse(node)!r} in {self.text!r}, not the norm of a name")
-            yield name, True
+                raise self._error(f"{ast.unparse(node)!r} in {self.text!r}, not the {function} of a name")
+            yield name, function
         elif _constant(node) is None:
             raise self._error(f"{ast.unparse(node)!r} in {self.text!r}")
 
@@ -110,15 +140,16 @@ class Formula:
             value = self._value(node.operand, numbers)
             return -value if isinstance(node.op, ast.USub) else value
         if isinstance(node, ast.Call):
-            size: Tensor = torch.linalg.vector_norm(numbers[_name(node.args[0]) or ""], dim=-1)
-            return size
+            function = node.func.id if isinstance(node.func, ast.Name) else ""
+            return _FUNCTIONS[function](numbers[_name(node.args[0]) or ""])
         some = next(iter(numbers.values()))
         return some.new_full(some.shape[:-1], _constant(node) or 0.0)
 
     @staticmethod
     def _error(got: str) -> ValueError:
         return ValueError(
-            f"Expected a formula of names of numbers, constants, + - * / **, parentheses and norm(name) (got {got})"
+            f"Expected a formula of names of numbers, constants, + - * / **, parentheses, norm(name) and "
+            f"von_mises(name) (got {got})"
         )
 
 

@@ -8,12 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch_geometric.utils import segment
 
 from pitgeo.data.fields import FieldTable, MeshField
 from pitgeo.data.fields.mesh_case import MeshCase
-from pitgeo.data.fields.numbers import number_fields, numbers
 from pitgeo.data.formula import Formula
+from pitgeo.data.mesh_numbers import at_points, numbers_of, sample_numbers
 from pitgeo.data.point_data import PointData
 
 
@@ -40,12 +39,7 @@ class Sizes(NamedTuple):
             - **output** ``[N, C]`` for several samples, ``[1, C]`` for one, ``[B, 1, C]`` on a shared mesh.
         """
         own = self.inputs if kind == "input" else self.targets
-        if data.x.dim() == 3:
-            return own.unsqueeze(1)
-        batch = data.points(kind)[1]
-        if batch is None:
-            return own
-        return own.index_select(0, batch if rows is None else batch.index_select(0, rows))
+        return at_points(own, data, kind, rows)
 
 
 class ReferenceQuantities:
@@ -80,7 +74,7 @@ class ReferenceQuantities:
             raise ValueError(
                 f"Expected scaling.reference to name inputs or targets, among {sorted(known)} (got {wrong})"
             )
-        self.channels, self._columns = (_numbers(table, kind) for kind in ("channels", "stored"))
+        self.channels, self._columns = (numbers_of(table, kind) for kind in ("channels", "stored"))
         for name, formula in self.formulas.items():
             key = f"scaling.reference.{name}"
             if missing := sorted(formula.names - self.channels.keys()):
@@ -116,7 +110,7 @@ class ReferenceQuantities:
         Raises:
             ValueError: If a reference is not positive and finite; the message names file or sample, field and formula.
         """
-        numbers = self._numbers_of(data)
+        numbers = sample_numbers(data, self._is_local)
         found = self._values(numbers, self.channels)
         if is_checked and not torch.compiler.is_compiling():
             self._check(found, data.get("sample_id"), where)
@@ -161,18 +155,6 @@ class ReferenceQuantities:
         own = own or {"": numbers.new_ones(len(numbers), 1)}  # all are constants
         return {name: formula(own) for name, formula in self.formulas.items()}
 
-    def _numbers_of(self, data: PointData) -> Tensor:
-        """The numbers of every sample among its input values, ``[B, C]``; other channels have no meaning."""
-        x, batch = data.x, data.points("input")[1]
-        if x.dim() == 3:
-            return _largest(x.amin(1), x.amax(1)) if self._is_local else x[:, 0]
-        if batch is None:
-            return _largest(x.amin(0, True), x.amax(0, True)) if self._is_local else x[:1]
-        pointer = data["ptr"]
-        if self._is_local:
-            return _largest(segment(x, pointer, "min"), segment(x, pointer, "max"))
-        return x.index_select(0, pointer[:-1])
-
     def _check(self, found: Mapping[str, Tensor], numbers: Any, where: str) -> None:
         for name, value in found.items():
             wrong = ~((value > 0) & torch.isfinite(value))
@@ -199,22 +181,3 @@ def sizes_at(
 def _owners(fields: Sequence[MeshField], kind: Literal["channels", "stored"]) -> list[str]:
     """The name of the field that every channel, or number in the file, belongs to."""
     return [field.name for field in fields for _ in range(getattr(field, kind))]
-
-
-def _numbers(table: FieldTable, kind: Literal["channels", "stored"]) -> dict[str, list[int]]:
-    """The numbers of the whole mesh among the inputs, vectors and their components, with their places."""
-    found: dict[str, list[int]] = {}
-    for field, column, channel in number_fields(table):
-        start = channel if kind == "channels" else column
-        if field.categories is None:
-            found.setdefault(field.source, list(range(start, start + field.components)))
-    for name, number in numbers(table).items():
-        field, column, channel = number.fields[0]
-        if field.categories is None:
-            found.setdefault(name, [(channel if kind == "channels" else column) + number.component])
-    return found
-
-
-def _largest(low: Tensor, high: Tensor) -> Tensor:
-    """Of the smallest and the largest value that which is farther from zero: of a number in a set the number itself."""
-    return torch.where(high >= -low, high, low)

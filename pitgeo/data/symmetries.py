@@ -144,7 +144,7 @@ class Symmetries:
             if values is not None and fields:
                 parts = _split(values, data.points(kind)[1], count)
                 pairs = zip(parts, matrices, strict=True)
-                result[name] = torch.cat([self._applied(part, fields, matrix) for part, matrix in pairs])
+                result[name] = torch.cat([self.applied(part, fields, matrix) for part, matrix in pairs])
         return result
 
     def projection(self, field: Turned) -> Tensor:
@@ -171,7 +171,7 @@ class Symmetries:
             mean[part] = kept
         return mean, variance
 
-    def _applied(self, values: Tensor, fields: Sequence[Turned], matrix: Tensor) -> Tensor:
+    def applied(self, values: Tensor, fields: Sequence[Turned], matrix: Tensor) -> Tensor:
         """Values ``[..., K]`` with the fields turned."""
         result = values.clone()
         for field in fields:
@@ -227,8 +227,8 @@ def _turned(fields: Sequence[MeshField], dimension: int, kinds: Mapping[str, Kin
 def _kind(field: MeshField, dimension: int, given: Kind | None) -> Kind:
     if field.is_geometry and field.name == "coordinates":
         raise ValueError(
-            "Expected no geometry input 'coordinates' with training.augment: they say where a mesh was before it was "
-            "turned (got it in data.meshes.geometry); leave it out there, positions are inputs by themselves"
+            "Expected no geometry input 'coordinates' where meshes are turned: they say where a mesh was before (got "
+            "it in data.meshes.geometry); leave it out there, positions are inputs by themselves"
         )
     if given is None:
         if field.components == 1 or field.categories is not None:

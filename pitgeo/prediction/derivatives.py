@@ -107,7 +107,7 @@ def sensitivity(
     case = predictor.doubts.case(study.mesh, study.inputs)
     predictor.doubts.say(study.mesh, predictor.doubts.of_case(case))
     predictor.check_logs(study.sample)
-    predictor.check_references(study.sample, mesh.where)
+    predictor.check_numbers(study.sample, mesh.where)
     values = torch.from_numpy(study.values).requires_grad_()
     leaves = {name: study.sample.x[:, table.channels(name)].double().requires_grad_() for name in fields if name in to}
     points = torch.from_numpy(mesh.points).requires_grad_()

@@ -175,6 +175,11 @@ def _model(predictor: Predictor) -> PiT:
             f"Expected a model that predicts alone (got {predictor.path}, which corrects a control); train with "
             f"model.pit.residual_of = 'none' to export it"
         )
+    if predictor.module.frame is not None:
+        raise ValueError(
+            f"Expected a model without scaling.frame (got {predictor.path}, which turns every mesh along "
+            f"{predictor.module.frame.name!r}); train without it to export the model"
+        )
     return model
 
 

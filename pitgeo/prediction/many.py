@@ -46,7 +46,7 @@ def study_of(
         }
     case = predictor.doubts.case(study.mesh, study.inputs)
     notes = [note for note in predictor.doubts.of_case(case) if note.kind not in varied]
-    notes += study.outside(predictor.doubts.ranges, predictor.doubts.margin, sizes)
+    notes += study.outside(predictor.doubts.ranges, predictor.doubts.margin, sizes, predictor.doubts.linear_in)
     predictor.doubts.say(study.mesh, notes)
     if predictor.config.scaling.box == "none":
         predictor.table.warn_of_loss(study.mesh)

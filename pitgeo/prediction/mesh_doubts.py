@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -23,7 +23,7 @@ from pitgeo.mesh import Mesh, Note, summary
 from pitgeo.mesh.step_numbers import step_range
 from pitgeo.prediction.novelty import LEAST, MARGIN, RARE, Novelty
 from pitgeo.prediction.trust import Trust
-from pitgeo.training.metadata import references_of
+from pitgeo.training.metadata import linear_in, references_of
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class MeshDoubts:
     def __init__(self, table: FieldTable, facts: Mapping[str, Any]) -> None:
         self.table = table
         self.references = references_of(facts)
+        self.linear_in = linear_in(facts)  # predictions go with these however large they are
         self.ranges: Sequence[tuple[float, float]] | None = facts.get("ranges")
         self.sizes = None if facts.get("meshes") is None else MeshSizes.parse(facts["meshes"])
         stored = facts.get("descriptors") or {}
@@ -84,7 +85,7 @@ class MeshDoubts:
 
     def divided(self, case: MeshCase, where: str = "") -> MeshCase:
         """Numbers of a mesh, with those of its inputs divided by their references."""
-        return case if self.references is None else self.references.case(case, where)
+        return _compared(self.table, case, self.references, self.linear_in, where)
 
     def of_case(self, case: MeshCase) -> list[Note]:
         """A note for everything that puts a mesh outside of the training set.
@@ -127,6 +128,8 @@ class MeshDoubts:
         fields = [field for field in self.table.inputs for _ in range(field.stored)]
         ends = zip(case.low, case.high, strict=True)
         for field, (least, most), (low, high) in zip(fields, ends, self.ranges or (), strict=self.ranges is not None):
+            if field.name in self.linear_in:
+                continue
             is_rounded = not share or self.references is not None
             margin = share * (high - low) + ROUNDING * max(abs(low), abs(high)) * is_rounded
             if least < low - margin or most > high + margin:
@@ -199,24 +202,37 @@ def training_ranges(samples: Samples, references: ReferenceQuantities | None) ->
     """Smallest and largest value of every input number, divided by its reference; ``None`` where they are not known."""
     if references is None or samples.case(0) is None:
         return samples.ranges()
-    cases = [_divided(samples, number, references) for number in range(len(samples))]
+    cases = [references.case(*_case(samples, number)) for number in range(len(samples))]
     low, high = np.min([case.low for case in cases], 0), np.max([case.high for case in cases], 0)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
-def training_descriptors(samples: Samples, references: ReferenceQuantities | None) -> dict[str, Tensor] | None:
+def training_descriptors(
+    samples: Samples, table: FieldTable, references: ReferenceQuantities | None, linear: Collection[str]
+) -> dict[str, Tensor] | None:
     """Descriptors of evenly chosen training samples, for a checkpoint; ``None`` where they are not known."""
     first = samples.case(0)
     if first is None:
         return None
     most = max(LEAST, MOST_VALUES // max(1, len(first.inputs) + len(first.shape)))
     chosen = min(len(samples), MOST_SAMPLES, most)
-    cases = [_divided(samples, number * len(samples) // chosen, references) for number in range(chosen)]
+    cases = [
+        _compared(table, case, references, linear, where)
+        for case, where in (_case(samples, number * len(samples) // chosen) for number in range(chosen))
+    ]
     parts = {kind: [getattr(case, name) for case in cases] for kind, name in KINDS.items()}
     return {kind: torch.tensor(rows, dtype=torch.float32) for kind, rows in parts.items() if rows[0]}
 
 
-def _divided(samples: Samples, number: int, references: ReferenceQuantities | None) -> MeshCase:
-    """A training sample as the numbers that are compared."""
-    case, name = cast(MeshCase, samples.case(number)), samples.name(number)
-    return case if references is None else references.case(case, "" if name is None else f"{name}: ")
+def _case(samples: Samples, number: int) -> tuple[MeshCase, str]:
+    """A training sample as a few numbers, and its name for messages."""
+    name = samples.name(number)
+    return cast(MeshCase, samples.case(number)), "" if name is None else f"{name}: "
+
+
+def _compared(
+    table: FieldTable, case: MeshCase, references: ReferenceQuantities | None, linear: Collection[str], where: str
+) -> MeshCase:
+    """The numbers that are compared: divided by references, without those that targets are linear in."""
+    case = case if references is None else references.case(case, where)
+    return case.without(table, linear) if linear else case

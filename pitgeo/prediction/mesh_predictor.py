@@ -29,7 +29,7 @@ from pitgeo.prediction.many import predictions, study_of, with_inputs
 from pitgeo.prediction.mesh_doubts import MeshDoubts
 from pitgeo.prediction.mesh_errors import add_mesh
 from pitgeo.prediction.trust import Trust
-from pitgeo.training.metadata import references_of
+from pitgeo.training.metadata import frame_of, references_of
 
 
 class MeshPredictor(ABC):
@@ -279,13 +279,15 @@ class MeshPredictor(ABC):
         if self.config.scaling.box == "none":  # with a unit box, a mesh may lie anywhere
             self.table.warn_of_loss(mesh)
         sample = self.table.mesh_sample(mesh, parameters, inputs)
-        self.check_references(sample, mesh.where)
+        self.check_numbers(sample, mesh.where)
         return sample
 
-    def check_references(self, sample: PointData, where: str) -> None:
-        """Refuse numbers for which a reference quantity is not positive."""
+    def check_numbers(self, sample: PointData, where: str) -> None:
+        """Refuse numbers for which a reference quantity is not positive, or there is no frame."""
         if self.references is not None:
             self.references.sizes(sample, where)
+        if (frame := frame_of(self.config.training, self.facts)) is not None:
+            frame.rotations(sample, where)
 
     def with_fields(self, mesh: Mesh, predicted: Mapping[str, Floats], truth: Mapping[str, Floats] | None) -> Mesh:
         """The mesh with fields from values ``[m, channels]``, and with errors; without a truth, without its targets."""

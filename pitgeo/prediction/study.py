@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +106,11 @@ class MeshStudy:
         return inputs
 
     def outside(
-        self, ranges: Sequence[tuple[float, float]] | None, margin: float, sizes: NDArray[Any] | None = None
+        self,
+        ranges: Sequence[tuple[float, float]] | None,
+        margin: float,
+        sizes: NDArray[Any] | None = None,
+        linear_in: Collection[str] = (),
     ) -> list[Note]:
         """A note for every number some of whose values leave the range of the training set by more than a share.
 
@@ -116,13 +120,14 @@ class MeshStudy:
             ranges: Smallest and largest value of every input number in training, divided by its reference.
             margin: The share of the range.
             sizes: The references of every prediction and input channel, ``[S, C]``; ``None`` without any.
+            linear_in: Inputs that targets are linear in, which may be as large as they like.
         """
         notes: list[Note] = []
         if ranges is None:
             return notes
         for number, column in zip(self.numbers, self.values.T, strict=True):
             field, _, channel = number.fields[0]
-            if field.categories is None:
+            if field.categories is None and field.name not in linear_in:
                 size = 1.0 if sizes is None else sizes[:, channel + number.component]
                 far = _far(column / size, column / size, ranges[number.columns[0]], margin, sizes is not None)
                 notes += _outside(number.name, far, len(self), ranges[number.columns[0]])

@@ -101,7 +101,8 @@ def as_finished(function: Callable[[T], R], items: Sequence[T], processes: int) 
     except BrokenProcessPool as error:
         raise ChildProcessError(
             f"Expected {processes} processes to end with their work (got one that ended before it, as where memory "
-            f"runs out or a library crashes); start the same again, with fewer processes if memory ran out"
+            f"runs out or a library crashes); start the same again, with fewer processes if memory ran out. A program "
+            f"of your own that starts processes needs 'if __name__ == \"__main__\":' round what it does"
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pitgeo.config.config import RunConfig, TrainingConfig, parse_config
+from pitgeo.data.response import Response
 from pitgeo.data.scaling import Scaling
 from pitgeo.models.registry import DataSpec, build
 from pitgeo.training.checkpoint_io import read_checkpoint
@@ -26,12 +27,14 @@ class Fitted:
         targets: Scaling of the targets, or of what the control leaves of them.
         sizes: Sizes of targets of whole meshes; ``None`` without any.
         control: The control that the model corrects, if any.
+        response: Sizes of loads and responses, where targets are linear; ``None`` for those of a new module.
     """
 
     inputs: Scaling
     targets: Scaling
     sizes: Tensor | None
     control: nn.Module | None
+    response: Response | None = None
 
     def module(self, model: nn.Module, training: TrainingConfig, metadata: dict[str, Any]) -> OperatorModule:
         """A module of a model with all of this.
@@ -44,9 +47,12 @@ class Fitted:
         Raises:
             ValueError: If the model cannot be trained in this way.
         """
-        return OperatorModule(
+        module = OperatorModule(
             model, self.inputs, self.targets, training, metadata=metadata, scalars=self.sizes, control=self.control
         )
+        if module.response is not None and self.response is not None:
+            module.response.load_state_dict(self.response.state_dict())
+        return module
 
 
 def load_module(path: Path) -> tuple[OperatorModule, RunConfig]:

@@ -11,7 +11,9 @@ from torch import Tensor
 from pitgeo.config.config import TrainingConfig
 from pitgeo.config.losses import LOSSES
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.frame import Frame
 from pitgeo.data.reference_quantities import ReferenceQuantities
+from pitgeo.data.response import Response
 from pitgeo.data.symmetries import Symmetries
 from pitgeo.measures.reference import Reference
 
@@ -41,6 +43,24 @@ def symmetries_of(training: TrainingConfig, metadata: Mapping[str, Any]) -> Symm
     if "table" not in metadata:
         raise ValueError("Expected 'metadata' with a 'table' of inputs and targets for training.augment (got none)")
     return Symmetries(training.augment, FieldTable.parse(metadata["table"]), training.augment_as)
+
+
+def frame_of(training: TrainingConfig, metadata: Mapping[str, Any]) -> Frame | None:
+    """The frame that samples are turned into; ``None`` for none."""
+    name = metadata.get("config", {}).get("scaling", {}).get("frame")
+    return Frame(name, FieldTable.parse(metadata["table"]), training.augment_as) if name else None
+
+
+def linear_in(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the inputs that the targets are linear in."""
+    return tuple(metadata.get("config", {}).get("scaling", {}).get("linear_in", ()))
+
+
+def response_of(metadata: Mapping[str, Any]) -> Response | None:
+    """What targets are linear in, or follow from; ``None`` where the model predicts them as they are."""
+    scaling = metadata.get("config", {}).get("scaling", {})
+    loads, derived = linear_in(metadata), scaling.get("derived", {})
+    return Response(loads, derived, FieldTable.parse(metadata["table"])) if loads or derived else None
 
 
 def variation_of(

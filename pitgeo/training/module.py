@@ -19,7 +19,16 @@ from pitgeo.data.scaling import Scaling
 from pitgeo.measures.relative_error import ErrorSizes
 from pitgeo.nn import project_
 from pitgeo.nn.dense import with_layouts
-from pitgeo.training.metadata import groups_of, references_of, symmetries_of, variation_of, weights_of
+from pitgeo.training.forward import predicted
+from pitgeo.training.metadata import (
+    frame_of,
+    groups_of,
+    references_of,
+    response_of,
+    symmetries_of,
+    variation_of,
+    weights_of,
+)
 from pitgeo.training.nonfinite import NonFiniteError, check_loss, flaw
 from pitgeo.training.optimizers import make_optimizer
 from pitgeo.training.options import prepare_model
@@ -89,6 +98,8 @@ class OperatorModule(LightningModule):
         self.steps = steps
         self.metadata = metadata or {}
         self.references = references_of(self.metadata)
+        self.frame = frame_of(training, self.metadata)
+        self.response = response_of(self.metadata)
         self.groups = groups_of(self.metadata)
         self.symmetries = symmetries_of(training, self.metadata)
         self.register_buffer("sizes", torch.zeros(0) if scalars is None else scalars)
@@ -111,20 +122,7 @@ class OperatorModule(LightningModule):
             model: Another way to apply the model.
             rows: Numbers of the output points to have values at; ``None`` for all.
         """
-        base = self._base(data, rows)
-        data = copy.copy(data)
-        grid = data.common_grid
-        given, wanted = sizes_at(self.references, data, rows, not (self.training and data.x.is_cuda))
-        data.x = self.input_scaling.scale(data.x, grid, data.points("input")[1], given)
-        values = (model or self.model)(data) if rows is None else self.model(data, rows)
-        values = values if values.dtype == torch.float64 else values.float()
-        pos, batch = data.points("output")
-        some = None if rows is None else (rows, len(pos))
-        if data.get("window") is None:  # else they are not scaled, see __init__
-            values = self.target_scaling.unscale(values, grid, batch, some, wanted)
-        if base is not None:
-            values = base + (values if self.training else self.share * values)
-        return values if len(self.sizes) == 0 else averaged(values, data, len(self.sizes), rows)
+        return predicted(self, data, model, rows)
 
     def on_before_batch_transfer(self, batch: PointData, dataloader_idx: int) -> PointData:
         """Turn training samples; find what depends on numbers of the batch while it is on the CPU.
@@ -217,7 +215,7 @@ class OperatorModule(LightningModule):
         """Relative errors ``[B, K]`` at all output points of a batch."""
         return self._error(batch)
 
-    def _base(self, data: PointData, rows: Tensor | None) -> Tensor | None:
+    def base(self, data: PointData, rows: Tensor | None) -> Tensor | None:
         """What the model's values are added to: what was found for a training sample without it, or the control's."""
         if self.control is None:
             return None
@@ -231,7 +229,7 @@ class OperatorModule(LightningModule):
     def _errors_of_shares(self, batch: PointData) -> Tensor:
         """Errors ``[B, K, shares]`` with each of :data:`SHARES`."""
         self.share.fill_(1.0)
-        base, whole = self._base(batch, None), self(batch)
+        base, whole = self.base(batch, None), self(batch)
         if len(self.sizes):
             base = averaged(cast(Tensor, base), batch, len(self.sizes), None)
         parts = (base if share == 0.0 else torch.lerp(cast(Tensor, base), whole, share) for share in SHARES)
@@ -248,6 +246,8 @@ class OperatorModule(LightningModule):
     def _scaled(self, values: Tensor, batch: PointData, rows: Tensor | None) -> Tensor:
         """Values at the output points, or some of them, in the model's units."""
         pos, numbers = batch.points("output")
+        if self.frame is not None:
+            values = self.frame.targets(values, batch, rows, self.frame.rotations(batch, is_checked=False))
         wanted = sizes_at(self.references, batch, rows, is_checked=False)[1]
         some = None if rows is None else (rows, len(pos))
         return self.target_scaling.scale(values, batch.common_grid, numbers, wanted, some)

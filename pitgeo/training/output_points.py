@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch_geometric.utils import segment
 
 from pitgeo.data import PointData
+from pitgeo.data.mesh_numbers import means
 
 
 def draw_query_points(batch: PointData, most: int) -> Tensor | None:
@@ -49,16 +49,7 @@ def averaged(values: Tensor, data: PointData, scalars: int, rows: Tensor | None)
         rows: Numbers of the output points that the values are for; ``None`` for all.
     """
     fields, numbers = values[..., :-scalars], values[..., -scalars:]
-    batch = None if values.dim() == 3 else data.points("output")[1]
-    if batch is None:
-        means = numbers.mean(-2, keepdim=True).expand_as(numbers)
-    else:
-        batch = batch if rows is None else batch[rows]
-        counts = torch.zeros(data.samples, dtype=torch.long, device=batch.device)
-        counts = counts.index_add(0, batch, torch.ones_like(batch))  # bincount would wait for a GPU
-        pointer = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        means = segment(numbers, pointer, "mean")[batch]
-    return torch.cat([fields, means], -1)
+    return torch.cat([fields, means(numbers, data, rows).expand_as(numbers)], -1)
 
 
 def known(prediction: Tensor, data: PointData, rows: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What happens to samples before their fields are scaled: they are turned, and divided by reference quantities."""
+"""What happens to samples before their fields are scaled, and what is known of their targets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from torch import Tensor
 from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
+from pitgeo.data.frame import Frame
 from pitgeo.data.reference_quantities import ReferenceQuantities
+from pitgeo.data.response import Response
 from pitgeo.data.symmetries import Symmetries, Turned
 from pitgeo.data.transforms import AttentionGraphs, LatentMesh, UnitBox
-from pitgeo.training.metadata import weights_of
+from pitgeo.training.metadata import frame_of, references_of, response_of, symmetries_of, weights_of
 
 
 @dataclass(frozen=True)
@@ -23,15 +25,20 @@ class BeforeScaling:
 
     Args:
         references: What fields are divided by; ``None`` for nothing.
-        symmetries: What training samples are turned by; ``None`` for nothing.
+        frame: The frame that samples are turned into; ``None`` for none.
+        symmetries: What training samples are turned by, in their frame; ``None`` for nothing.
+        response: What targets are linear in, or follow from; ``None`` for nothing.
     """
 
     references: ReferenceQuantities | None
+    frame: Frame | None
     symmetries: Symmetries | None
+    response: Response | None
 
     def values(self, sample: PointData, key: Literal["x", "y"]) -> Tensor:
-        """Input values or targets, divided by their references."""
-        return cast(Tensor, sample[key]) if self.references is None else self.references.divided(sample, key)
+        """Input values or targets, divided by their references, in their frame."""
+        values = cast(Tensor, sample[key]) if self.references is None else self.references.divided(sample, key)
+        return values if self.frame is None else self.frame.values(values, sample, key)
 
     def turned(self, key: Literal["x", "y"]) -> tuple[Turned, ...]:
         """The fields that are turned."""
@@ -55,18 +62,53 @@ def before_scaling(config: RunConfig, table: FieldTable, is_of_files: bool = Tru
         ValueError: If a name is not known, or samples, scalings or the model do not go with turned samples.
     """
     training = config.training
-    references = ReferenceQuantities.of(config.scaling.reference, table)
-    weights_of(training, {"table": table.plain()})
-    if not training.augment:
-        return BeforeScaling(references, None)
-    if not is_of_files:
+    metadata = {"table": table.plain(), "config": {"scaling": config.scaling.model_dump()}}
+    weights_of(training, metadata)
+    references, frame, response = references_of(metadata), frame_of(training, metadata), response_of(metadata)
+    symmetries = symmetries_of(training, metadata)
+    if response is not None:
+        _check_response(config, response, references)
+    turned = (("scaling.frame", None if frame is None else frame.symmetries), ("training.augment", symmetries))
+    for key, own in turned:
+        if own is None:
+            continue
+        if not is_of_files:
+            raise ValueError(
+                f"Expected data of mesh files for {key} (got data.name = {config.data.name!r}); leave it out"
+            )
+        if what := _obstacle(config, config.model.options, own, table, references if own is symmetries else None):
+            raise ValueError(f"Expected {what} with {key}; change that, or leave {key} out")
+    if frame is not None and symmetries is not None:  # what the frame leaves of them
+        left = ("turn_x",) if "turn" in symmetries.names and table.dimension == 3 else ()
+        symmetries = Symmetries(left, table, training.augment_as)
+    return BeforeScaling(references, frame, symmetries, response)
+
+
+def _check_response(config: RunConfig, response: Response, references: ReferenceQuantities | None) -> None:
+    """Raise a ``ValueError`` for what cannot be had together with linear or derived targets."""
+    scaling = config.scaling
+    key = "scaling.linear_in" if scaling.linear_in else "scaling.derived"
+    linear = {*response.load_channels}
+    formulas = {} if references is None else references.formulas
+    own = set(response.own if linear else ())
+    wrong = [
+        *(f"{name!r} in scaling.log" for name in scaling.log if name in {*response.formulas} | own),
+        *(
+            f"{part!r} in scaling.reference.{name}"
+            for name, formula in formulas.items()
+            for part in sorted(formula.names)
+            if references is not None and linear & {*references.channels[part]}
+        ),
+        *(["scaling.targets = " + repr(scaling.targets)] if linear and scaling.targets != "channel" else []),
+        *(["training.start_from"] if config.training.start_from else []),
+        *(["a control that is corrected"] if getattr(config.model.options, "residual_of", "none") != "none" else []),
+    ]
+    if wrong:
         raise ValueError(
-            f"Expected data of mesh files for training.augment (got data.name = {config.data.name!r}); leave it out"
+            f"Expected scaling.targets = 'channel', no logarithm of targets that are linear or follow from others, no "
+            f"reference made of the loads, no training.start_from and no residual_of with {key} (got "
+            f"{', '.join(wrong)}); leave it out"
         )
-    symmetries = Symmetries(training.augment, table, training.augment_as)
-    if what := _obstacle(config, config.model.options, symmetries, table, references):
-        raise ValueError(f"Expected {what} with training.augment; change that, or leave training.augment out")
-    return BeforeScaling(references, symmetries)
 
 
 def _obstacle(

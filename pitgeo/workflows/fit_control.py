@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from pitgeo.config.config import RunConfig
@@ -35,11 +36,11 @@ def fit_before(
     if config.model.options.is_closed:  # it has scalings of its own
         unscaled = config.scaling.model_copy(update={"inputs": "none", "targets": "none"})
         config = config.model_copy(update={"scaling": unscaled})
-    inputs, targets, sizes = fit_scalings(config, samples, table)
+    fitted = fit_scalings(config, samples, table)
     check_held_out(config, table, held_out)
     control: Any = config.model.options.control(spec)
     if control is None:
-        return Fitted(inputs, targets, sizes, None)
+        return fitted
     names = {field.name for field in table.targets}
     wrong = [
         *(["a checkpoint in training.start_from"] if config.training.start_from else []),
@@ -54,9 +55,9 @@ def fit_before(
         )
     control.fit_closed(samples)
     log.info("The network corrects a control, in which training samples were left out in turn")
-    residuals = fit_scalings(config, _with_base(control, samples).residuals(), table)[1]
+    residuals = fit_scalings(config, _with_base(control, samples).residuals(), table).targets
     zero = Scaling(0 * residuals.mean, residuals.std, tuple(residuals.grid.tolist()))
-    return Fitted(inputs, zero, sizes, control)
+    return replace(fitted, targets=zero, control=control)
 
 
 def with_control(module: OperatorModule, samples: Sequence[PointData]) -> Sequence[PointData]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,32 +15,39 @@ from pitgeo.config.config import RunConfig
 from pitgeo.data import PointData
 from pitgeo.data.fields import FieldTable
 from pitgeo.data.fields.mesh_field import own_number
-from pitgeo.data.reference_quantities import ReferenceQuantities
 from pitgeo.data.samples import Samples
 from pitgeo.data.scaling import CONSTANT, Scaling
 from pitgeo.datasets.shared_mesh import SharedMesh
+from pitgeo.training.fitted import Fitted
 from pitgeo.workflows.before_scaling import BeforeScaling, before_scaling
 
 FROM_ZERO = 2.0
 """The scaled mean of a number in a set is at most so far from zero, which stands for no number."""
 
 
-def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> tuple[Scaling, Scaling, Tensor | None]:
-    """Scalings of inputs and targets, and the sizes of targets of whole meshes (``None`` without any).
+def fit_scalings(config: RunConfig, samples: Samples, table: FieldTable) -> Fitted:
+    """Scalings of inputs and targets, sizes of targets of whole meshes, of loads and of responses; without a control.
 
     Raises:
         ValueError: If the configuration asks for what the samples do not allow; the message names it.
     """
     kinds, logs = config.scaling, _logs(config, table)
     before = before_scaling(config, table, samples.table is not None)
-    _check_references(samples, before.references)
+    _check_numbers(samples, before)
     _check_logs(samples, "x", logs[0], table.input_labels)
     _check_logs(samples, "y", logs[1], table.target_labels)
     inputs = _scaling(samples, "x", kinds.inputs, logs[0], before)
     if kinds.inputs == "channel":
         inputs = _with_local(inputs, samples, table, before)
     targets = _scaling(samples, "y", kinds.targets, logs[1], before, table)
-    return inputs, targets, _sizes(samples, table.scalars)
+    if before.response is not None:
+        parts = ((before.values(s, "x"), before.values(s, "y"), s.get("y_mask")) for s in samples)
+        mean, std = (
+            torch.where(torch.isnan(own), old, own)
+            for own, old in zip(before.response.fit(parts), (targets.mean, targets.std), strict=True)
+        )
+        targets = Scaling(mean, std, (), logs[1])
+    return Fitted(inputs, targets, _sizes(samples, table.scalars), None, before.response)
 
 
 def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> None:
@@ -49,9 +56,10 @@ def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> N
     Raises:
         ValueError: If one whose logarithm is scaled, or a reference, is not positive in a validation or test sample.
     """
-    if (references := ReferenceQuantities.of(config.scaling.reference, table)) is not None:
+    before = before_scaling(config, table, held_out.table is not None)
+    if before.references is not None or before.frame is not None:
         for samples in (held_out, config.data.options.test_samples()):
-            _check_references(samples, references)
+            _check_numbers(samples, before)
     names = [field.name for field in table.inputs for _ in range(field.stored)]
     if not {*names} & {*config.scaling.log}:
         return
@@ -65,11 +73,17 @@ def check_held_out(config: RunConfig, table: FieldTable, held_out: Samples) -> N
                 )
 
 
-def _check_references(samples: Samples, references: ReferenceQuantities | None) -> None:
-    """Name the sample and the field whose reference is not positive."""
-    for number, sample in enumerate(() if references is None else samples):
+def _check_numbers(samples: Samples, before: BeforeScaling) -> None:
+    """Name the sample whose reference is not positive, or that has no frame, and the field."""
+    if before.references is None and before.frame is None:
+        return
+    for number, sample in enumerate(samples):
         name = samples.name(number)
-        cast(ReferenceQuantities, references).sizes(sample, "" if name is None else f"{name}: ")
+        where = "" if name is None else f"{name}: "
+        if before.references is not None:
+            before.references.sizes(sample, where)
+        if before.frame is not None:
+            before.frame.rotations(sample, where)
 
 
 def _scaling(

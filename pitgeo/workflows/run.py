@@ -121,7 +121,7 @@ def dry_run(config: RunConfig) -> list[str]:
     table = options.table(sample)
     labels = table.target_labels
     before_scaling(config, table)
-    model = build(config.model.options, data_spec(config, samples))
+    model = build(config.model.options, data_spec(config, samples, table))
     prepare_model(model, config.training)
     tried = _try(model, samples) if are_given else "no sample: there are no files"
     latent, output = (sample.points(kind)[0] for kind in ("latent", "output"))
@@ -160,7 +160,7 @@ def new_module(config: RunConfig, data: RunData) -> OperatorModule:
     """
     table, samples, options = data.table, data.samples, config.data.options
     _seed(config.training.seed)
-    spec, sizes = data_spec(config, samples), samples.mesh_sizes()
+    spec, sizes = data_spec(config, samples, table), samples.mesh_sizes()
     model = build(config.model.options, spec)
     references = ReferenceQuantities.of(config.scaling.reference, table)
     metadata: dict[str, Any] = {
@@ -174,7 +174,7 @@ def new_module(config: RunConfig, data: RunData) -> OperatorModule:
         "reference": Reference.fit(samples, table.scalars).plain(),
         "ranges": training_ranges(samples, references),
         "typical": samples.typical(),
-        "descriptors": training_descriptors(samples, references),
+        "descriptors": training_descriptors(samples, table, references, config.scaling.linear_in),
         "meshes": None if sizes is None else sizes.plain(),
     }
     fitted = fit_before(config, spec, samples, data.held_out, table)

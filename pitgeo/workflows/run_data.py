@@ -140,8 +140,9 @@ def example_samples(config: RunConfig) -> tuple[Sequence[PointData], bool]:
     return [transform(sample) for sample in raw], len(given) > 0
 
 
-def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
+def data_spec(config: RunConfig, samples: Sequence[PointData], table: FieldTable) -> DataSpec:
     """What a model is built for."""
+    response = before_scaling(config, table, is_of_files=True).response
     meshes = _meshes(samples)
     some = meshes[:: max(1, len(meshes) // 10)]
     sizes, size = set(), 0.0
@@ -149,9 +150,10 @@ def data_spec(config: RunConfig, samples: Sequence[PointData]) -> DataSpec:
         sizes.add(int(sample.pos.shape[0]))
         size = max(size, extent([sample]))
     steps = config.data.options.rollout
+    channels = int(samples[0].y.shape[1]) if response is None else response.out_channels
     return DataSpec(
         in_channels=samples[0].input_dim,
-        out_channels=int(samples[0].y.shape[1]) if steps == 1 else 1,
+        out_channels=channels if steps == 1 else 1,
         dimension=int(samples[0].pos.shape[1]),
         spacing=statistics.median(spacing(sample.pos) for sample in some),
         extent=size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,6 +62,18 @@ class MeshCase:
         """
         low, high = (tuple(part.tolist()) for part in table.ranges(inputs))
         return replace(self, low=low, high=high, inputs=descriptors(table, inputs, ())[0])
+
+    def without(self, table: FieldTable, names: Collection[str]) -> MeshCase:
+        """The same mesh with zeros as descriptors of some inputs, which are then not compared.
+
+        Args:
+            table: Inputs and targets.
+            names: The inputs.
+        """
+        fields = table.inputs[: len(table.inputs) - (len(table.targets) if table.is_one_step else 0)]
+        owners = [field.name for field in fields if not field.is_geometry for _ in range(field.stored)]
+        pairs = zip(self.inputs, 4 * owners, strict=True)
+        return replace(self, inputs=tuple(0.0 if name in names else value for value, name in pairs))
 
 
 def descriptors(table: FieldTable, inputs: Floats, own: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -94,7 +94,7 @@ def test_scaled_numbers_by_hand(numbers, scaled):
     samples = [
         PointData(pos=torch.zeros(4, 2), x=torch.tensor([[0.0], [v], [v], [0.0]]), y=torch.rand(4, 1)) for v in numbers
     ]
-    scaling = fit_scalings(configured(Path("nowhere")), ListedSamples(samples), table)[0]
+    scaling = fit_scalings(configured(Path("nowhere")), ListedSamples(samples), table).inputs
     for sample, value in zip(samples, scaled, strict=True):
         assert torch.allclose(scaling(sample.x)[:, 0], torch.tensor([0.0, value, value, 0.0]), atol=1e-5)
     older = {name: part for name, part in scaling.state_dict().items() if name != "keeps_zero"}
