@@ -17,7 +17,7 @@ from pitgeo.datasets.mesh_samples import Row, make_mesh_files
 from pitgeo.datasets.resumable import check_numbers
 from pitgeo.mesh import Mesh
 
-VERSION = 2
+VERSION = 1
 METHOD = "potential flow, panels of constant doublets"
 FAMILIES = ("ellipsoid", "box", "car")
 SIZE = 0.1
@@ -190,7 +190,6 @@ def _mesh(seed: int, size: float, number: int) -> tuple[Mesh, Row]:
             "pressure_coefficient": sample.pressure.astype(np.float32),
             "velocity": sample.velocity.astype(np.float32),
             "normal": sample.normal.astype(np.float32),
-            "stream_normal": (sample.normal @ case.direction).astype(np.float32),
         },
         cell_data={"panel_pressure_coefficient": (sample.panel_pressure.astype(np.float32),)},
         field_data={"direction": case.direction, "speed": np.array([case.speed])},
