@@ -1,4 +1,5 @@
 # make train   install if needed, train on two CPU cores, evaluate, draw pictures, write predicted meshes
+# make brackets, make bodies, make plates   the same in 3D: solve the cases too, an hour or more
 # make test    install if needed, run the tests
 # make lint    style, types and the direction of imports
 # make extensions  build torch-scatter and torch-cluster, which are used on GPUs; nothing needs them
@@ -25,12 +26,28 @@ VENV := .venv
 RUNPY := $(VENV)/bin/python
 PIP := $(RUNPY) -m pip --disable-pip-version-check
 
-.PHONY: train test lint docs compare setup docs-setup extensions clean
+.PHONY: train brackets bodies plates test lint docs compare setup docs-setup extensions clean
 .DELETE_ON_ERROR:
 
 train: setup
 	$(RUNPY) scripts/train.py $(CONFIG) --output "$(RUN)" $$(test ! -e "$(RUN)/last.ckpt" || echo --resume)
 	$(RUNPY) scripts/predict.py "$(RUN)/best.ckpt" "$(RUN)/meshes/*.vtu" --output "$(RUN)/predicted"
+
+# The whole chain of a data set in 3D: solve, train, evaluate, draw, predict.
+define chain
+$(RUNPY) datasets/$(1)/generate.py
+$(RUNPY) scripts/train.py configs/$(1).toml --output runs/$(1) $$(test ! -e runs/$(1)/last.ckpt || echo --resume)
+$(RUNPY) scripts/predict.py runs/$(1)/best.ckpt "runs/$(1)/meshes/*" --output runs/$(1)/predicted
+endef
+
+brackets: setup
+	$(call chain,brackets)
+
+bodies: setup
+	$(call chain,bodies)
+
+plates: setup
+	$(call chain,plates)
 
 test: setup
 	$(RUNPY) -m pytest
