@@ -146,7 +146,7 @@ def test_a_table_of_parameters_comes_with_new_files(tmp_path, capsys):
         str(tmp_path / "predicted"),
         "--quiet",
     ]
-    assert main(command) == 2 and "'angle' of the whole mesh" in capsys.readouterr().err
+    assert main(command) == 2 and "without the number 'angle'" in capsys.readouterr().err
     assert not list((tmp_path / "predicted").glob("*"))
     assert main([*command, "--parameters", str(tmp_path / "new/angles.csv")]) == 0
     assert len(list((tmp_path / "predicted").glob("*.vtu"))) == 5
