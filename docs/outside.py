@@ -13,6 +13,7 @@ PAGES |= {
     ROOT / f"{name}.md": DOCS / "project" / f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY")
 }
 PAGES |= {ROOT / "benchmarks" / "speed" / "README.md": DOCS / "project" / "speed.md"}
+PAGES |= {ROOT / "benchmarks" / "tried.md": DOCS / "project" / "tried.md"}
 PAGES |= {ROOT / "README.md": DOCS / "index.md"}
 
 

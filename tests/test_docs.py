@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PAGES += [*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("datasets/*/README.md"))]
-PAGES.append(ROOT / "benchmarks" / "speed" / "README.md")
+PAGES += [ROOT / "benchmarks" / "speed" / "README.md", ROOT / "benchmarks" / "tried.md"]
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
