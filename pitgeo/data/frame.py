@@ -43,7 +43,7 @@ class Frame:
 
     def __init__(self, name: str, table: FieldTable, kinds: Mapping[str, Kind] | None = None) -> None:
         self.name, self.dimension = name, table.dimension
-        vectors = [field.name for field in table.inputs if _is_vector(field, table.dimension)]
+        vectors = [field.name for field in table.inputs if _is_vector(field, table)]
         if name not in vectors:
             raise ValueError(
                 f"Expected scaling.frame to name an input that is a vector of the whole mesh with {table.dimension} "
@@ -52,9 +52,18 @@ class Frame:
             )
         if table.dimension == 1:
             raise ValueError(f"Expected no scaling.frame in 1D, where nothing can be turned (got {name!r})")
+        kinds = {name: "vector", **(kinds or {})}
+        if kinds[name] != "vector":
+            raise ValueError(
+                f"Expected training.augment_as.{name} = 'vector' with scaling.frame = {name!r} (got {kinds[name]!r})"
+            )
         self.symmetries = Symmetries((), table, kinds)
-        start = sum(field.channels for field in table.inputs[: [field.name for field in table.inputs].index(name)])
-        self.channels = slice(start, start + table.dimension)
+        place = [field.name for field in table.inputs].index(name)
+        start = sum(field.channels for field in table.inputs[:place])
+        axes = list(range(table.dimension))
+        if table.inputs[place].components > table.dimension:  # of a plane in space, with the component across it
+            axes = [axis for axis in range(3) if axis != self.symmetries.plane_axis]
+        self.channels = [start + axis for axis in axes]
 
     def rotations(self, data: PointData, where: str = "", is_checked: bool = True) -> list[Tensor]:
         """The rotation ``[D, D]`` of every sample, in float64.
@@ -95,7 +104,7 @@ class Frame:
     def _exact(self, x: Tensor) -> Tensor:
         """Input values with the vector along x to the last digit: what rounding leaves across it would be scaled."""
         across = torch.zeros(x.shape[-1], dtype=torch.bool, device=x.device)
-        across[self.channels.start + 1 : self.channels.stop] = True
+        across[self.channels[1:]] = True
         return torch.where(across, 0.0, x)
 
     def targets(self, values: Tensor, data: PointData, rows: Tensor | None, rotations: Sequence[Tensor]) -> Tensor:
@@ -134,14 +143,9 @@ def apart(data: PointData, rows: Tensor | None = None) -> tuple[PointData, Tenso
     return cast(PointData, Batch.from_data_list(parts)), rows
 
 
-def _is_vector(field: MeshField, dimension: int) -> bool:
-    return (
-        field.place == "mesh"
-        and field.within is None
-        and not field.is_geometry
-        and field.categories is None
-        and field.components == dimension
-    )
+def _is_vector(field: MeshField, table: FieldTable) -> bool:
+    is_number = field.place == "mesh" and field.within is None and not field.is_geometry and field.categories is None
+    return is_number and field.components in {table.dimension, 3 if table.dimension == 2 else table.dimension}
 
 
 def _rotation(vector: Tensor) -> Tensor:

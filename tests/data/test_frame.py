@@ -125,3 +125,18 @@ def test_what_is_refused():
         Frame("wind", FieldTable((MeshField("wind", 1, "mesh"),), (MeshField("rise"),), 1))
     with pytest.raises(ValueError, match=r"augment_as to say what 'stress' is"):
         Frame("wind", FieldTable((MeshField("wind", 3, "mesh"),), (MeshField("stress", 6),), 3))
+
+
+def test_planes_in_space_with_vectors_of_three_components():
+    """In the plane of x and z a vector (1, 5, 2) lies along (1, 2); what is across the plane stays."""
+    own = FieldTable((MeshField("wind", 3, "mesh"),), (MeshField("flow", 3),), 2, plane_axis=1)
+    frame = Frame("wind", own, {"flow": "vector"})
+    data = PointData(pos=torch.tensor([[1.0, 2.0], [2.0, -1.0]]), x=torch.tensor([[1.0, 5.0, 2.0]] * 2))
+    turned, (rotation,) = frame.turned(data)
+    size = 5**0.5
+    assert torch.allclose(turned.x, torch.tensor([[size, 5.0, 0.0]] * 2))
+    assert torch.allclose(turned.pos, torch.tensor([[size, 0.0], [0.0, -size]]), atol=1e-6)
+    found = frame.targets(torch.tensor([[size, 7.0, 0.0]] * 2), data, None, [rotation.T])
+    assert torch.allclose(found, torch.tensor([[1.0, 7.0, 2.0]] * 2), atol=1e-6)
+    with pytest.raises(ValueError, match=r"augment_as.wind = 'vector' with scaling.frame = 'wind' \(got 'scalar'\)"):
+        Frame("wind", own, {"flow": "vector", "wind": "scalar"})
