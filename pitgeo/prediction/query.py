@@ -138,7 +138,7 @@ class Query:
             raise ValueError(
                 f"{mesh.where}Expected all numbers of the whole mesh that the model takes (got a file without "
                 f"{', '.join(lacking)}, among {', '.join(map(repr, mesh.field_data)) or 'no'} field data); give them "
-                f"by 'values' or 'parameters'"
+                f"by 'values', or in a table by 'parameters'"
             )
         return mesh
 

@@ -131,7 +131,6 @@ def test_overrides(path: Path) -> None:
         ("model.net.latent.cells=[1, 'b']", 'model.net.latent.cells: expected a valid integer (got "b")'),
         ("model.other.width=1.5", "model.other.width: expected 'auto' or a valid integer (got 1.5)"),
         ("training.huber_threshold=2", "expected training.loss = 'huber' with training.huber_threshold"),
-        ("training.augment_as.stress='tensor'", "expected symmetries in training.augment with training.augment_as"),
         ("training.epochs", "expected KEY=VALUE"),
         ("model.name.x=1", "model.name is not a table"),
     ],

@@ -468,7 +468,7 @@ def test_configuration_takes_the_files(tmp_path: Path, capsys: pytest.CaptureFix
     parts = ["--set=data.meshes.validation=1", "--set=data.meshes.test=1", "--dry-run"]
     assert main(["train", config, *sets, *parts]) == 0
     out = capsys.readouterr().out
-    assert "input channels: 10 (3 coordinates, 7 values)" in out
+    assert "input channels: 9 (3 coordinates, 6 values)" in out
     assert "output channels: 1 (pressure_coefficient)" in out
 
 

@@ -151,6 +151,8 @@ def test_what_is_refused(root, changes, message):
 def test_what_a_configuration_refuses(root):
     with pytest.raises(ConfigError, match=r"no scaling.frame with model.name = 'pod'"):
         configured(root, "model.name=pod")
+    with pytest.raises(ConfigError, match=r"training.augment or scaling.frame with training.augment_as"):
+        configured(root, "training.augment_as.flow=vector", "scaling.frame=''")
 
 
 def test_a_mesh_without_a_direction_is_refused_by_name(root, tmp_path):

@@ -164,7 +164,7 @@ MISTAKES = [
     ("part.vtp", ["--fill", -1, *VALUES], "a positive spacing"),
     ("cases/case_1.vtu", ["--value", "load=1"], "that the file lacks (got one of 'load'"),
     ("cases/case_1.vtu", ["--fill", 0.4], "got bodies"),
-    ("bare.vtu", VALUES[:4], "without the number 'load', among 'traction' field data); give them by --value or"),
+    ("bare.vtu", VALUES[:4], "without the number 'load', among 'traction' field data); give them by --value, or in"),
     ("cases/case_1.vtu", ["--line", "0,0,0:1,1,1"], "as in '0,0,0:1,0,0:100'"),
     ("cases/case_1.vtu", ["--line", "0,0:1,1:5"], "positions of 3 coordinates"),
     ("cases/case_1.vtu", ["--line", "0,0,0:1,1,1:1"], "2 to 1,000,000 points between two places"),

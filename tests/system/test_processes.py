@@ -88,11 +88,15 @@ def test_an_own_process_that_is_ended_from_outside_is_no_crash(own):
 
 def test_the_answer_to_an_interrupted_call_is_not_that_to_the_next(own):
     first = own.call(calls.process)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        own.call(calls.wait)
-    timer.join()
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            own.call(calls.wait)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert own.call(calls.process) != first
 
 
