@@ -15,6 +15,13 @@ def controls_for(training: TrainingSet) -> list[Control]:
     These are the mean field and the nearest case; persistence, of time series; a POD, where all samples share a mesh
     and differ in their inputs (with radial basis functions and with Gaussian processes, if these are numbers of the
     mesh); and a local regression, where meshes differ.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.data import PointData
+        >>> samples = [PointData(pos=torch.rand(n, 2), x=torch.rand(n, 1), y=torch.rand(n, 1)) for n in (3, 4)]
+        >>> [control.name.split(" (")[0] for control in controls_for(TrainingSet.choose(samples))]
+        ['the mean training field', 'the nearest training case', 'a local regression']
     """
     found: list[Control] = [MeanField()]
     if training.state or training.horizon > 1:

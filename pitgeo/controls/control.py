@@ -17,6 +17,19 @@ class Control(ABC):
 
     A subclass has a ``name``, for messages, and may set ``note``, on what it was fitted to, and ``model``, the name in
     the registry of models that gives the same.
+
+    Example:
+        >>> class Zero(Control):
+        ...     name = "zero"
+        ...     def fit(self, training: TrainingSet) -> None:
+        ...         self.channels = training.samples[0].y.shape[1]
+        ...     def predict(self, sample: PointData) -> Tensor:
+        ...         return sample.pos.new_zeros(len(sample.points("output")[0]), self.channels)
+        >>> sample = PointData(pos=torch.rand(4, 2), y=torch.rand(4, 3))
+        >>> control = Zero()
+        >>> control.fit(TrainingSet.choose([sample]))
+        >>> control.predict(sample).shape
+        torch.Size([4, 3])
     """
 
     name: str

@@ -23,7 +23,18 @@ CHANNELS = 12
 
 
 class LocalRegression(Control):
-    """Gradient-boosted trees from position, place in the box round the mesh, its size, and the input values there."""
+    """Gradient-boosted trees from position, place in the box round the mesh, its size, and the input values there.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import TrainingSet
+        >>> clouds = [torch.rand(200, 2, generator=torch.Generator().manual_seed(seed)) for seed in range(3)]
+        >>> samples = [PointData(pos=points, x=points[:, :1], y=points[:, :1] ** 2) for points in clouds]
+        >>> control = LocalRegression()
+        >>> control.fit(TrainingSet.choose(samples[:2]))
+        >>> bool((control.predict(samples[2]) - samples[2].y).abs().mean() < 0.05)
+        True
+    """
 
     name = "a local regression (boosted trees on place and inputs)"
 

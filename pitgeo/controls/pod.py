@@ -55,6 +55,16 @@ class PODMap(FittedModule):
         et al., Non-intrusive reduced-order modelling of the Navier-Stokes equations based on RBF interpolation, 2015;
         Guo and Hesthaven, Reduced order modeling for nonlinear structural analysis using Gaussian process regression,
         2018.
+
+    Example:
+        >>> import torch
+        >>> place = torch.linspace(0, 1, 9).reshape(1, 9, 1)
+        >>> load = torch.linspace(1, 2, 8).reshape(8, 1, 1)
+        >>> x, y = load.expand(8, 9, 1), load**2 * place
+        >>> pod = PODMap(1, interpolation="rbf")
+        >>> pod.fit(x, y)
+        >>> bool((pod(torch.full((1, 9, 1), 1.55)) - 1.55**2 * place).abs().max() < 0.02)
+        True
     """
 
     recipe_values: Tensor
@@ -229,6 +239,18 @@ class POD(Control):
     Args:
         interpolation: ``"rbf"`` or ``"gp"``.
         has_fields: Whether inputs are fields.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import TrainingSet
+        >>> from pitgeo.data import PointData
+        >>> points = torch.rand(6, 2)
+        >>> samples = [PointData(pos=points, x=torch.full((6, 1), q), y=q * points[:, :1]) for q in (1.0, 2.0, 3.0)]
+        >>> training = TrainingSet.choose(samples)
+        >>> control = POD()
+        >>> control.fit(TrainingSet.choose(samples))
+        >>> torch.allclose(control.predict(samples[1]), samples[1].y, atol=1e-3)
+        True
     """
 
     def __init__(self, interpolation: Literal["rbf", "gp"] = "rbf", has_fields: bool = False) -> None:

@@ -18,7 +18,20 @@ MESHES = 100
 
 
 class MeanField(Control):
-    """The mean of the training fields, point by point, or at the nearest places where meshes differ."""
+    """The mean of the training fields, point by point, or at the nearest places where meshes differ.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import TrainingSet
+        >>> from pitgeo.data import PointData
+        >>> points = torch.rand(6, 2)
+        >>> samples = [PointData(pos=points, x=torch.full((6, 1), q), y=q * points[:, :1]) for q in (1.0, 2.0, 3.0)]
+        >>> training = TrainingSet.choose(samples)
+        >>> control = MeanField()
+        >>> control.fit(training)
+        >>> torch.allclose(control.predict(samples[0]), 2 * points[:, :1])
+        True
+    """
 
     name = "the mean training field"
 
@@ -49,7 +62,21 @@ class MeanField(Control):
 
 
 class NearestCase(Control):
-    """The field of the training sample whose inputs, and shape where meshes differ, are nearest."""
+    """The field of the training sample whose inputs, and shape where meshes differ, are nearest.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import TrainingSet
+        >>> from pitgeo.data import PointData
+        >>> points = torch.rand(6, 2)
+        >>> samples = [PointData(pos=points, x=torch.full((6, 1), q), y=q * points[:, :1]) for q in (1.0, 2.0, 3.0)]
+        >>> training = TrainingSet.choose(samples)
+        >>> control = NearestCase()
+        >>> control.fit(training)
+        >>> new = PointData(pos=points, x=torch.full((6, 1), 2.2))
+        >>> torch.equal(control.predict(new), samples[1].y)
+        True
+    """
 
     name = "the nearest training case"
 
@@ -94,7 +121,18 @@ def _moments(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Persistence(Control):
-    """The last known state, unchanged."""
+    """The last known state, unchanged.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import TrainingSet
+        >>> from pitgeo.data import PointData
+        >>> step = PointData(pos=torch.rand(4, 2), x=torch.rand(4, 1), y=torch.rand(4, 1))
+        >>> control = Persistence()
+        >>> control.fit(TrainingSet.choose([step], is_series=True))
+        >>> torch.equal(control.predict(step), step.x)
+        True
+    """
 
     name = "persistence (the last state, unchanged)"
 

@@ -29,6 +29,13 @@ class TrainingSet:
         state: How many of the last input values, the targets at the last step, become those of the next; 0 without
             steps.
         horizon: Steps that the targets hold one after another, of benchmarks that are rolled out; else 1.
+
+    Example:
+        >>> import torch
+        >>> samples = [PointData(pos=torch.rand(n, 2), y=torch.rand(n, 1)) for n in (3, 4)]
+        >>> training = TrainingSet.choose(samples)
+        >>> training.total, training.is_shared
+        (2, False)
     """
 
     samples: tuple[PointData, ...]

@@ -36,6 +36,23 @@ class Samples(Sequence[PointData]):
         window: Part of the plane that pictures show, ``(left, right), (bottom, top)``; ``None``: all.
         keeps_samples: Whether the data set itself decides which transformed samples stay in memory; else a run keeps
             all of them.
+
+    Example:
+        >>> import torch
+        >>> class Clouds(Samples):
+        ...     def __init__(self, sizes):
+        ...         self.sizes = sizes
+        ...     def __len__(self):
+        ...         return len(self.sizes)
+        ...     def __getitem__(self, index):
+        ...         if isinstance(index, slice):
+        ...             return Clouds(self.sizes[index])
+        ...         return PointData(pos=torch.rand(self.sizes[index], 2), sample_id=index)
+        ...     def with_transform(self, transform, progress=False):
+        ...         from pitgeo.datasets import ListedSamples
+        ...         return ListedSamples([transform(sample) for sample in self])
+        >>> [sample.num_nodes for sample in Clouds([3, 5, 4])[1:]]
+        [5, 4]
     """
 
     targets: tuple[str, ...] = ()

@@ -23,6 +23,12 @@ class Fields:
 
     Raises:
         ValueError: If shapes disagree or a value is not finite.
+
+    Example:
+        >>> pos = np.linspace(0, 1, 4)[:, None]
+        >>> x = np.ones((2, 4, 1), np.float32)
+        >>> Fields(pos, (4,), x, 2 * x, np.arange(2)).y.shape
+        (2, 4, 1)
     """
 
     pos: NDArray[np.float64]

@@ -36,6 +36,13 @@ class SharedMesh(Samples):
         physical: Whether the input values are the positions in space, as on a reference grid; pictures and mesh files
             then show those.
         window: What to draw of the plane, ``(left, right), (bottom, top)``; ``None`` for all.
+
+    Example:
+        >>> x = np.ones((3, 4, 1), np.float32)
+        >>> fields = Fields(np.linspace(0, 1, 4)[:, None], (4,), x, 2 * x, np.arange(3))
+        >>> samples = SharedMesh(fields, ("load",), ("heat",))
+        >>> len(samples), samples[0].x.shape, samples.batch([0, 2]).x.shape
+        (3, torch.Size([4, 1]), torch.Size([2, 4, 1]))
     """
 
     keeps_samples = True

@@ -36,6 +36,19 @@ class FieldSummary:
         high: The largest.
         ranges: Smallest and largest value of every component; a single pair if files disagree or there are many.
         files: Files that have it.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh, write_mesh
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for number in range(2):
+        ...         mesh = Mesh(square, (("quad", np.array([[0, 1, 2, 3]])),), {"heat": square[:, 0] + number})
+        ...         write_mesh(Path(folder) / f"case_{number}.vtu", mesh)
+        ...     field = describe([f"{folder}/*.vtu"]).fields[0]
+        >>> field.place, field.low, field.high, field.files
+        ('points', 0.0, 2.0, 2)
     """
 
     place: Place
@@ -108,6 +121,19 @@ class Description:
         problem: Which kind of problem it is.
         advice: What to try first.
         series: The time series among the files, if there are some.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh, write_mesh
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for number in range(2):
+        ...         mesh = Mesh(square, (("quad", np.array([[0, 1, 2, 3]])),), {"heat": square[:, 0] + number})
+        ...         write_mesh(Path(folder) / f"case_{number}.vtu", mesh)
+        ...     found = describe([f"{folder}/*.vtu"])
+        >>> "targets = [" in found.suggestion, found.cell_types
+        (True, {'quad': (2, 1, 1)})
     """
 
     files: tuple[str, ...]
@@ -144,6 +170,19 @@ def describe(paths: Sequence[str | Path], progress: Callable[[Sequence[Path]], A
 
     Raises:
         ValueError: If a pattern or a folder yields no file, or no file can be read.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh, write_mesh
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for number in range(2):
+        ...         mesh = Mesh(square, (("quad", np.array([[0, 1, 2, 3]])),), {"heat": square[:, 0] + number})
+        ...         write_mesh(Path(folder) / f"case_{number}.vtu", mesh)
+        ...     found = describe([f"{folder}/*.vtu"])
+        >>> found.points, found.is_shared_mesh, [field.name for field in found.fields]
+        ((4, 4), True, ['heat'])
     """
     files = mesh_files(paths)
     names = [file.name for file in files]

@@ -70,6 +70,19 @@ def evaluate(
 
     Raises:
         ValueError: If the split is unknown or empty, or a prediction is not finite.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo import train_surrogate
+        >>> clouds = [np.random.default_rng(seed).random((40, 2)) for seed in range(5)]
+        >>> cases = [{"points": points, "load": 1.0, "height": points[:, 0]} for points in clouds]
+        >>> settings = ["training.epochs=1", "model.pit.channels=8"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = train_surrogate(cases, ["height"], folder + "/run", settings=settings, progress=False)
+        ...     found = evaluate(folder + "/run/best.ckpt", folder + "/again", progress=False)
+        >>> found["samples"], sorted(found["errors"])
+        (1, ['height'])
     """
     checkpoint = Path(checkpoint)
     folder = checkpoint.parent if output is None else Path(output)

@@ -55,6 +55,13 @@ def fill_surface(surface: Mesh, spacing: float, marks: Sequence[str] = ()) -> Me
         ImportError: If gmsh or PyVista is missing.
         ValueError: If the surface is not closed, crosses itself, or would have more than :data:`MOST` points; or a mark
             is missing, or not of zeros and ones.
+
+    Example:
+        >>> import pyvista
+        >>> from pitgeo.mesh import from_pyvista
+        >>> body = fill_surface(from_pyvista(pyvista.Cube().triangulate().clean()), 0.5)
+        >>> [kind for kind, _ in body.cells], bool(abs(body.points).max() == 0.5)
+        (['tetra'], True)
     """
     if not (spacing > 0 and math.isfinite(spacing)):
         raise ValueError(f"Expected a positive spacing of points to fill a surface (got {spacing:g})")

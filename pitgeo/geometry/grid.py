@@ -23,6 +23,12 @@ def grid_of(mesh: Mesh) -> Any:
     Raises:
         ImportError: If PyVista is missing.
         ValueError: If VTK has no such cells.
+
+    Example:
+        >>> import numpy as np
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> float(grid_of(Mesh(square, (("quad", np.array([[0, 1, 2, 3]])),))).area)
+        1.0
     """
     points = mesh.points_in_space()
     cells = [(kind, nodes) for kind, nodes in mesh.cells if len(nodes)]

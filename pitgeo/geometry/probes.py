@@ -25,6 +25,17 @@ class Probe(NamedTuple):
         points: Where, ``[n, D]``.
         inside: Which of them lie in a cell ``[n]``.
         fields: Values ``[n]`` or ``[n, components]`` by name; not-a-number at points outside.
+
+    Example:
+        >>> import numpy as np
+        >>> import pyvista
+        >>> from pitgeo.mesh import from_pyvista
+        >>> mesh = from_pyvista(pyvista.ImageData(dimensions=(3, 3, 3)))
+        >>> mesh = mesh.with_point_data("heat", mesh.points[:, 0])
+        >>> from pitgeo.geometry import probe
+        >>> found = probe(mesh, [[0.25, 1.0, 1.0], [5.0, 0.0, 0.0]])
+        >>> found.inside.tolist(), float(found.fields["heat"][0])
+        ([True, False], 0.25)
     """
 
     points: Floats
@@ -87,6 +98,16 @@ def probe_line(mesh: Mesh, start: ArrayLike, stop: ArrayLike, number: int = 100)
     Raises:
         ImportError: If PyVista is missing.
         ValueError: As :func:`probe`; or if there are less than two points.
+
+    Example:
+        >>> import numpy as np
+        >>> import pyvista
+        >>> from pitgeo.mesh import from_pyvista
+        >>> mesh = from_pyvista(pyvista.ImageData(dimensions=(3, 3, 3)))
+        >>> mesh = mesh.with_point_data("heat", mesh.points[:, 0])
+        >>> found = probe_line(mesh, (0, 1, 1), (3, 1, 1), 4)
+        >>> found.inside.tolist(), found.fields["heat"].tolist()
+        ([True, True, True, False], [0.0, 1.0, 2.0, nan])
     """
     if number < 2:
         raise ValueError(f"Expected at least 2 points along a line (got {number})")
@@ -107,6 +128,16 @@ def cut(mesh: Mesh, origin: ArrayLike, normal: ArrayLike) -> Mesh:
     Raises:
         ImportError: If PyVista is missing.
         ValueError: If the mesh is not in space or has no cells, or the plane does not meet it.
+
+    Example:
+        >>> import numpy as np
+        >>> import pyvista
+        >>> from pitgeo.mesh import from_pyvista
+        >>> mesh = from_pyvista(pyvista.ImageData(dimensions=(3, 3, 3)))
+        >>> mesh = mesh.with_point_data("heat", mesh.points[:, 0])
+        >>> section = cut(mesh, (0.5, 0, 0), (1, 0, 0))
+        >>> bool((section.points[:, 0] == 0.5).all()), bool((section.point_data["heat"] == 0.5).all())
+        (True, True)
     """
     at, along = np.asarray(origin, np.float64), np.asarray(normal, np.float64)
     if mesh.points.shape[1] != 3:

@@ -272,6 +272,13 @@ def measure(
 
     Raises:
         ValueError: If shapes disagree, a prediction is not finite, or there is no sample.
+
+    Example:
+        >>> from pitgeo.data.fields import FieldTable, MeshField
+        >>> table = FieldTable((), (MeshField("heat"),), 1)
+        >>> found = measure(table, [np.array([[3.0], [4.0]])], [np.array([[3.0], [4.5]])])
+        >>> found["heat"]["relative_l2"]["mean"]
+        0.1
     """
     measures = Measures(table, reference)
     others = (itertools.repeat(None) if part is None else part for part in (masks, positions, names))

@@ -43,6 +43,14 @@ class Series:
 
     Raises:
         ValueError: If there is no mesh, or the times do not increase.
+
+    Example:
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh
+        >>> points = np.array([[0.0, 0.0], [1.0, 0.0]])
+        >>> series = Series([0.0, 0.5], lambda number: Mesh(points, (), {"heat": np.full(2, number)}), "made up")
+        >>> len(series), series.mesh(1).point_data["heat"].tolist()
+        (2, [1, 1])
     """
 
     def __init__(
@@ -118,6 +126,20 @@ def read_series(source: str | Path | Sequence[str | Path]) -> Series:
         FileNotFoundError: If a file is missing.
         ValueError: If the file holds no time series, or the files have no numbers, one twice, or such as can be read in
             two ways.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo.mesh import Mesh, write_mesh
+        >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for number in (10, 20):
+        ...         mesh = Mesh(square, (("quad", np.array([[0, 1, 2, 3]])),), {"heat": square[:, 0] + number})
+        ...         write_mesh(Path(folder) / f"step_{number}.vtu", mesh)
+        ...     series = read_series(sorted(Path(folder).glob("*.vtu")))
+        ...     heat = [float(series.mesh(number).point_data["heat"][0]) for number in range(2)]
+        >>> series.times.tolist(), heat
+        ([10.0, 20.0], [10.0, 20.0])
     """
     series = open_series(source)
     for note in series.notes:

@@ -65,6 +65,13 @@ class GINO(nn.Module):
 
     Reference:
         Li et al., "Geometry-Informed Neural Operator for Large-Scale 3D PDEs", NeurIPS 2023.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.data import PointData
+        >>> model = GINO(3, 1, 2, modes=2, width=4, layers=1, nodes=8)
+        >>> model(PointData(pos=torch.rand(20, 2), x=torch.rand(20, 1))).shape
+        torch.Size([20, 1])
     """
 
     def __init__(

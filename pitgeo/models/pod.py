@@ -36,6 +36,19 @@ class POD(FittedModule):
 
     Reference:
         Berkooz, Holmes and Lumley, The proper orthogonal decomposition in the analysis of turbulent flows, 1993.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.controls import PODMap
+        >>> import numpy as np
+        >>> from pitgeo.datasets import Fields, SharedMesh
+        >>> place, load = np.linspace(0, 1, 9)[:, None], np.linspace(1, 3, 5).reshape(5, 1, 1)
+        >>> x, y = (part.astype(np.float32) for part in (load + 0 * place, load * place))
+        >>> samples = SharedMesh(Fields(place, (9,), x, y, np.arange(5)), ("load",), ("heat",))
+        >>> model = POD(PODMap(1), extent=1.0)
+        >>> _ = model.fit_closed(samples)
+        >>> torch.allclose(model(samples[1]), samples[1].y, atol=1e-3)
+        True
     """
 
     pos: Tensor

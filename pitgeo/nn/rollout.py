@@ -38,6 +38,15 @@ class Rollout(nn.Module):
 
     Reference:
         Chen and Wu, ICML 2024, section 4.1, Vorticity.
+
+    Example:
+        >>> import torch
+        >>> from pitgeo.data import PointData
+        >>> class Sum(torch.nn.Module):
+        ...     def forward(self, data):
+        ...         return data.x.sum(-1, keepdim=True)
+        >>> Rollout(Sum(), steps=4)(PointData(pos=torch.zeros(1, 2), x=torch.tensor([[1.0, 1.0]])))  # Fibonacci
+        tensor([[2., 3., 5., 8.]])
     """
 
     def __init__(self, model: nn.Module, steps: int) -> None:

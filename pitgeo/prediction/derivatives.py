@@ -88,6 +88,20 @@ def sensitivity(
     Raises:
         ValueError: If a name is none of these, a category, or the model's inputs have no derivative by positions; or
             for an ensemble, or a model of time series.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo import train_surrogate
+        >>> clouds = [np.random.default_rng(seed).random((40, 2)) for seed in range(5)]
+        >>> cases = [{"points": points, "load": 1.0, "height": points[:, 0]} for points in clouds]
+        >>> settings = ["training.epochs=1", "model.pit.channels=8"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = train_surrogate(cases, ["height"], folder + "/run", ["load"], settings, progress=False)
+        >>> from pitgeo.mesh.in_memory import as_mesh
+        >>> found = sensitivity(model, as_mesh(cases[0]), "peak:height", ["load", "positions"])
+        >>> sorted(found.numbers), found.mesh.point_data["positions_sensitivity"].shape
+        (['load'], (40, 2))
     """
     if hasattr(predictor, "members"):
         raise ValueError(

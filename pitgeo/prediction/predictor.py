@@ -37,6 +37,19 @@ class Predictor(MeshPredictor):
         config: The configuration of the run.
         facts: What the checkpoint says about itself.
         path: The checkpoint's file.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo import train_surrogate
+        >>> clouds = [np.random.default_rng(seed).random((40, 2)) for seed in range(5)]
+        >>> cases = [{"points": points, "load": 1.0, "height": points[:, 0]} for points in clouds]
+        >>> settings = ["training.epochs=1", "model.pit.channels=8"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = train_surrogate(cases, ["height"], folder + "/run", settings=settings, progress=False)
+        >>> predicted = model.predict_mesh({"points": clouds[0]})  # with "height", also its error
+        >>> predicted.point_data["height_prediction"].shape
+        (40,)
     """
 
     def __init__(self, module: OperatorModule, config: RunConfig, facts: dict[str, Any], path: Path) -> None:
@@ -186,6 +199,19 @@ def load(path: str | Path, device: str = "cpu") -> Predictor:
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is not a checkpoint of pitgeo, or has another format.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pitgeo import load, train_surrogate
+        >>> clouds = [np.random.default_rng(seed).random((40, 2)) for seed in range(5)]
+        >>> cases = [{"points": points, "load": 1.0, "height": points[:, 0]} for points in clouds]
+        >>> settings = ["training.epochs=1", "model.pit.channels=8"]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = train_surrogate(cases, ["height"], folder + "/run", settings=settings, progress=False)
+        ...     model = load(folder + "/run/best.ckpt")
+        >>> model.targets
+        ('height',)
     """
     path = Path(path)
     if path.is_dir():

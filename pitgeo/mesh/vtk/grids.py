@@ -51,6 +51,12 @@ def from_pyvista(data: Any) -> Mesh:
 
     Raises:
         ValueError: If it is no mesh, or holds cells that are not known.
+
+    Example:
+        >>> import pyvista
+        >>> mesh = from_pyvista(pyvista.ImageData(dimensions=(3, 3, 3)))
+        >>> len(mesh.points), [(kind, len(nodes)) for kind, nodes in mesh.cells]
+        (27, [('hexahedron', 8)])
     """
     try:
         with quiet():

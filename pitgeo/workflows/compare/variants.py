@@ -52,10 +52,18 @@ def read_variant(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def read_variants(paths: Sequence[Path]) -> Variants:
-    """Several of them.
+    r"""Several of them.
 
     Raises:
         ConfigError: If one cannot be read, or two have one label.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "wide.toml"
+        ...     _ = path.write_text('label = "128 channels"\n[model.pit]\nchannels = 128\n')
+        ...     read_variants([path])
+        {'128 channels': ('model.pit.channels=128',)}
     """
     variants: Variants = {}
     for path in paths:
